@@ -125,7 +125,8 @@ struct Control {
   EngineStatus engine;    ///< From the last check
   uint64_t reported_lost; ///< Lost packets that are reported ...
   uint64_t reported_lost_ns; ///< ... and the time of that report
-  uint64_t now_ns;           ///< Monotonic time of this round
+  Instant round;             ///< The start of this round
+  uint64_t now_ns;           ///< Monotonic time of the present step of this round
   uint64_t start_ns;
   uint64_t next_check_ns; ///< Time of the next check of the audio
   uint64_t next_tempo_ns; ///< Time of the next look at the tempo of JACK

@@ -63,15 +63,17 @@ do_turns(Control* const control)
   const uint64_t end_ns = control->now_ns + DISPATCH_ROUND_NS;
   senders_release(senders);
   intake_receive(&control->intake, control->now_ns);
+  uint64_t cpu_ns = dispatch_cpu_ns();
   for (Sender* sender = NULL; control->now_ns < end_ns && (sender = senders_turn(senders));) {
     if (streams_is_full(&control->streams, &sender->peer)) {
       senders_hold(senders, sender); // until its client has read
     } else {
-      dispatch_turn(control, sender);
+      cpu_ns = dispatch_turn(control, sender, cpu_ns);
     }
     if (intake_is_due(&control->intake, control->now_ns)) {
       intake_receive(&control->intake, control->now_ns);
       send_all(control);
+      cpu_ns = dispatch_cpu_ns();
     }
   }
 }
@@ -212,7 +214,7 @@ wake_ns(const Control* const control)
 static void
 wait_for_work(Control* const control)
 {
-  const uint64_t now_ns = instant_now().monotonic_ns;
+  const uint64_t now_ns = time_now_ns();
   const uint64_t wake = wake_ns(control);
   const struct timespec timeout = time_spec(wake > now_ns ? wake - now_ns : 0U);
   Senders* const senders = &control->intake.senders;
@@ -230,7 +232,7 @@ wait_for_work(Control* const control)
     time_sleep(next_ns - now_ns);
   }
   if (ppoll(fds, N_OWN + n_fds, &timeout, NULL) >= 0) {
-    streams_serve(&control->streams, senders, instant_now().monotonic_ns, of_streams);
+    streams_serve(&control->streams, senders, time_now_ns(), of_streams);
   }
 }
 
@@ -260,7 +262,8 @@ control_run(void* const context)
   greet_subscribers(control);
   while (!inbox_is_closed(control->inbox)) {
     atomic_fetch_add_explicit(&control->rounds, 1U, memory_order_relaxed);
-    control->now_ns = instant_now().monotonic_ns;
+    control->round = instant_now();
+    control->now_ns = control->round.monotonic_ns;
     if (control->now_ns >= control->next_check_ns) {
       control->next_check_ns = control->now_ns + CHECK_INTERVAL_NS;
       control_check_audio(control);
@@ -583,7 +586,7 @@ prepare(Control* const control, const Rack* const rack, Error* const error)
     return status;
   }
   control->advice.lacks_midi = config->lacks_midi;
-  control->start_ns = instant_now().monotonic_ns;
+  control->start_ns = time_now_ns();
   control->now_ns = control->start_ns;
   engine_status(config->engine, &control->engine); // report only changes after the start
   control->engine.quarantined = 0;                 // but `rack` may be reverted already

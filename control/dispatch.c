@@ -21,9 +21,8 @@
 #include <string.h>
 #include <time.h>
 
-/// CPU time of this thread: the load of other threads does not count.
-static uint64_t
-thread_ns(void)
+uint64_t
+dispatch_cpu_ns(void)
 {
   return time_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
@@ -480,10 +479,10 @@ dispatch_waiting(Control* const control)
   const Bundle* const next = editor_next(control->editor);
   if (next) {
     const Peer peer = next->peer;
-    const uint64_t begin_ns = thread_ns();
+    const uint64_t begin_ns = dispatch_cpu_ns();
     editor_run_next(control->editor, control->now_ns);
-    control->now_ns = instant_now().monotonic_ns;
-    senders_charge_peer(&control->intake.senders, &peer, control->now_ns, thread_ns() - begin_ns);
+    control->now_ns = time_now_ns();
+    senders_charge_peer(&control->intake.senders, &peer, control->now_ns, dispatch_cpu_ns() - begin_ns);
   }
 }
 
@@ -495,10 +494,10 @@ dispatch_due(Control* const control)
        control->now_ns < end_ns &&
        (bundle = schedule_ahead(&control->schedule, control->now_ns, has_credit, control));) {
     const Peer peer = bundle->peer;
-    const uint64_t begin_ns = thread_ns();
+    const uint64_t begin_ns = dispatch_cpu_ns();
     do_ahead(control, bundle);
-    control->now_ns = instant_now().monotonic_ns;
-    senders_charge_peer(&control->intake.senders, &peer, control->now_ns, thread_ns() - begin_ns);
+    control->now_ns = time_now_ns();
+    senders_charge_peer(&control->intake.senders, &peer, control->now_ns, dispatch_cpu_ns() - begin_ns);
   }
   let_due_in(control);
 }
@@ -527,7 +526,7 @@ refuse_packet(Control* const control, const Packet* const packet, const PacketFa
 static void
 open_packet(Control* const control, Sender* const sender, const Packet* const packet)
 {
-  const Instant arrival = instant_now();
+  const Instant arrival = instant_after(&control->round, control->now_ns);
   uint32_t n_messages = 0;
   clients_renew(control, &packet->peer);
   const PacketFault reason = packet_check(packet->bytes, packet->n_bytes, arrival.ntp, &n_messages);
@@ -609,18 +608,19 @@ do_step(Control* const control, Sender* const sender)
   }
 }
 
-void
-dispatch_turn(Control* const control, Sender* const sender)
+uint64_t
+dispatch_turn(Control* const control, Sender* const sender, const uint64_t begin_ns)
 {
-  const uint64_t begin_ns = thread_ns();
   const int64_t quantum_ns = sender->is_fresh ? 0 : senders_quantum_ns(&control->intake.senders);
   const uint64_t end_ns = control->now_ns + (uint64_t)quantum_ns;
   do {
     do_step(control, sender);
-    control->now_ns = instant_now().monotonic_ns;
+    control->now_ns = time_now_ns();
   } while (sender_is_waiting(sender) && control->now_ns < end_ns &&
            !streams_is_full(&control->streams, &sender->peer));
-  senders_charge(&control->intake.senders, sender, control->now_ns, thread_ns() - begin_ns);
+  const uint64_t cpu_ns = dispatch_cpu_ns();
+  senders_charge(&control->intake.senders, sender, control->now_ns, cpu_ns - begin_ns);
+  return cpu_ns;
 }
 
 /// Append a text to a packet of zeros.  Returns the place after it.

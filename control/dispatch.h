@@ -9,8 +9,12 @@
 
 #define DISPATCH_ROUND_NS (2U * NS_PER_MS) // limit for the turns of one round
 
-/// Run messages of a sender until its turn ends.
-void dispatch_turn(Control* control, Sender* sender);
+/// CPU time of this thread: the load of other threads does not count.
+uint64_t dispatch_cpu_ns(void);
+
+/// Run messages of a sender until its turn ends.  `begin_ns`: the CPU time at which it begins.
+/// Returns that at which it has ended.
+uint64_t dispatch_turn(Control* control, Sender* sender, uint64_t begin_ns);
 
 /// Pass the values of bundles near their time to the engine, and queue due bundles for their
 /// senders' next turns.

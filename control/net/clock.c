@@ -8,10 +8,9 @@
 #define NTP_UNIX_SECONDS UINT64_C(2208988800) // 1900-01-01 to 1970-01-01
 
 static uint64_t
-ntp_of_unix_ns(const uint64_t ns)
+ntp_of_ns(const uint64_t ns)
 {
-  const uint64_t seconds = ns / NS_PER_S + NTP_UNIX_SECONDS;
-  return seconds << 32U | ((ns % NS_PER_S) << 32U) / NS_PER_S;
+  return (ns / NS_PER_S) << 32U | ((ns % NS_PER_S) << 32U) / NS_PER_S;
 }
 
 Instant
@@ -26,10 +25,16 @@ instant_now(void)
     const uint64_t gap = time_clock_ns(CLOCK_MONOTONIC) - before;
     if (gap < best_gap) {
       best_gap = gap;
-      best = (Instant){ ntp_of_unix_ns(wall), before + gap / 2U };
+      best = (Instant){ (NTP_UNIX_SECONDS << 32U) + ntp_of_ns(wall), before + gap / 2U };
     }
   }
   return best;
+}
+
+Instant
+instant_after(const Instant* const instant, const uint64_t monotonic_ns)
+{
+  return (Instant){ instant->ntp + ntp_of_ns(monotonic_ns - instant->monotonic_ns), monotonic_ns };
 }
 
 bool

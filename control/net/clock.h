@@ -21,8 +21,11 @@ typedef struct Instant {
   uint64_t monotonic_ns; ///< CLOCK_MONOTONIC, like the engine's times
 } Instant;
 
-/// Read both clocks. [any]
+/// Read both clocks, several times each, because a pause between them would be an error. [any]
 Instant instant_now(void);
+
+/// An instant shortly after another one: both clocks have run on. [any]
+Instant instant_after(const Instant* instant, uint64_t monotonic_ns);
 
 /// True for "immediately", and for 0, which libraries send for a bundle without a time. [any]
 bool tag_is_immediate(uint64_t tag);

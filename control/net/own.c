@@ -4,8 +4,6 @@
 
 #include "own.h"
 
-#include "clock.h"
-
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -43,7 +41,7 @@ own_has(OwnAddresses* const own, const Peer* const peer)
   if (!key.is_ip || peer_is_loopback(peer)) {
     return key.is_ip;
   }
-  const uint64_t now_ns = instant_now().monotonic_ns;
+  const uint64_t now_ns = time_now_ns();
   if (own->read_ns == 0 || now_ns - own->read_ns >= OWN_INTERVAL_NS) {
     read_addresses(own);
     own->read_ns = now_ns;

@@ -154,4 +154,13 @@ TEST(time_tags_do_not_follow_a_wall_clock_that_jumps)
   ck_assert_uint_eq(instant_of_tag(&arrival, arrival.ntp - 9U * TAG_SECOND), 1U);
 }
 
+TEST(both_clocks_run_on_from_an_instant)
+{
+  const Instant instant = { (UINT64_C(3900000000) << 32U) + TAG_SECOND / 2U, 5000000000U };
+  const Instant after = instant_after(&instant, 5000000000U + 1750000000U);
+  ck_assert_uint_eq(after.monotonic_ns, 6750000000U);
+  ck_assert_uint_eq(after.ntp, (UINT64_C(3900000002) << 32U) + TAG_SECOND / 4U);
+  ck_assert_uint_eq(instant_of_tag(&after, instant.ntp + 3U * TAG_SECOND), 8000000000U);
+}
+
 SUITE_MAIN_WITH("control_times", control_rig_start, control_rig_stop)

@@ -167,13 +167,16 @@ types_fit(const CommandInfo* const info, const char* types)
 static const char*
 note_address_in_table(const char* const address)
 {
-  const char* const node = strncmp(address, "/note/", 6) == 0 ? address + 6 : NULL;
+  const char* const node =
+      address_is_under(address, "/note/") ? address + ADDRESS_ROOT_BYTES : NULL;
   const char* const slash = node ? strchr(node, '/') : NULL;
   if (!node || (slash && strcmp(slash, "/off") != 0)) {
     return NULL;
   }
   return slash ? OFF_ADDRESS : NOTE_ADDRESS;
 }
+
+static const char node_address[] = NODE_ADDRESS;
 
 /// The address in the table.
 static const char*
@@ -183,8 +186,9 @@ address_in_table(const char* const address)
   if (of_note) {
     return of_note;
   }
-  const bool is_norm = strncmp(address, "/norm/", 6) == 0;
-  const char* const node = is_norm || strncmp(address, "/node/", 6) == 0 ? address + 6 : NULL;
+  const bool is_norm = address_is_under(address, "/norm/");
+  const bool is_node = is_norm || address_is_under(address, "/node/");
+  const char* const node = is_node ? address + ADDRESS_ROOT_BYTES : NULL;
   const char* const rest = node ? strchr(node, '/') : NULL;
   if (is_norm) {
     return rest && !strchr(rest + 1, '/') ? NORM_ADDRESS : address;
@@ -195,7 +199,7 @@ address_in_table(const char* const address)
   if (!rest || strchr(rest + 1, '/')) {
     return address;
   }
-  return strcmp(rest, "/presets") ? NODE_ADDRESS : PRESETS_ADDRESS;
+  return strcmp(rest, "/presets") ? node_address : PRESETS_ADDRESS;
 }
 
 /// The letter of argument `place` of a row; 0 if there is none, or if it depends on the others.
@@ -331,6 +335,7 @@ _Static_assert(2U * ARRAY_LEN(command_table) <= N_SLOTS, "room for more commands
 // The rows by the hash of their address, as indices from 1; 0: none.  Rows with the same address
 // are in their order.
 static uint8_t slots[N_SLOTS];
+static uint32_t node_slot; // of the most frequent address
 static pthread_once_t slots_once = PTHREAD_ONCE_INIT;
 
 static uint32_t
@@ -350,6 +355,7 @@ fill_slots(void)
     }
     slots[slot] = (uint8_t)(i + 1U);
   }
+  node_slot = slot_of(node_address);
 }
 
 Status
@@ -358,7 +364,8 @@ command_find(const Message* const message, const CommandInfo** const info, Error
   const char* const address = address_in_table(message->address);
   const CommandInfo* same_address = NULL;
   pthread_once(&slots_once, fill_slots);
-  for (uint32_t slot = slot_of(address); slots[slot]; slot = (slot + 1U) % N_SLOTS) {
+  const uint32_t first = address == node_address ? node_slot : slot_of(address);
+  for (uint32_t slot = first; slots[slot]; slot = (slot + 1U) % N_SLOTS) {
     const CommandInfo* const row = &command_table[slots[slot] - 1U];
     if (strcmp(row->address, address) == 0) {
       if (types_fit(row, message->types)) {

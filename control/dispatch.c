@@ -294,7 +294,7 @@ is_change(const Message* const message)
 static bool
 is_answer_address(const char* const address)
 {
-  const bool is_value = !strncmp(address, "/node/", 6) || !strncmp(address, "/norm/", 6);
+  const bool is_value = address_is_under(address, "/node/") || address_is_under(address, "/norm/");
   static const char* const answers[] = { "/done", "/fail", "/server/synced", "/server/cookie" };
   for (uint32_t a = 0; a < ARRAY_LEN(answers) && !is_value; ++a) {
     if (strcmp(address, answers[a]) == 0) {
@@ -482,7 +482,8 @@ dispatch_waiting(Control* const control)
     const uint64_t begin_ns = dispatch_cpu_ns();
     editor_run_next(control->editor, control->now_ns);
     control->now_ns = time_now_ns();
-    senders_charge_peer(&control->intake.senders, &peer, control->now_ns, dispatch_cpu_ns() - begin_ns);
+    senders_charge_peer(&control->intake.senders, &peer, control->now_ns,
+                        dispatch_cpu_ns() - begin_ns);
   }
 }
 
@@ -497,7 +498,8 @@ dispatch_due(Control* const control)
     const uint64_t begin_ns = dispatch_cpu_ns();
     do_ahead(control, bundle);
     control->now_ns = time_now_ns();
-    senders_charge_peer(&control->intake.senders, &peer, control->now_ns, dispatch_cpu_ns() - begin_ns);
+    senders_charge_peer(&control->intake.senders, &peer, control->now_ns,
+                        dispatch_cpu_ns() - begin_ns);
   }
   let_due_in(control);
 }

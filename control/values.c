@@ -28,15 +28,15 @@ typedef struct Target {
 bool
 values_is_norm(const Message* const message)
 {
-  return strncmp(message->address, "/norm/", 6) == 0;
+  return address_is_under(message->address, "/norm/");
 }
 
 /// The part of the address behind "/node/" or "/norm/"; NULL for /rack/set.
 static const char*
 target_in_address(const Message* const message)
 {
-  return values_is_norm(message) || strncmp(message->address, "/node/", 6) == 0
-             ? message->address + 6
+  return values_is_norm(message) || address_is_under(message->address, "/node/")
+             ? message->address + ADDRESS_ROOT_BYTES
              : NULL;
 }
 
@@ -59,7 +59,8 @@ read_target(const Message* const message, Target* const target, Error* const err
   const char* const text = in_address ? in_address : message_text(message, 0);
   const char* const split = strchr(text, in_address ? '/' : '.');
   if (!split || split == text || !split[1] || strlen(text) > PACKET_MAX_ADDRESS) {
-    return error_set(error, STATUS_BAD_ARG, "\"%.100s\" is not of the form node.param", text);
+    error_set(error, STATUS_BAD_ARG, "\"%.100s\" is not of the form node.param", text);
+    return STATUS_BAD_ARG;
   }
   const size_t n_node = (size_t)(split - text);
   memcpy(target->node, text, n_node);

@@ -94,6 +94,19 @@ void bundle_free(Bundle* bundle);
 NODISCARD Status message_read(Message* message, const void* packet, size_t n_bytes);
 void message_clear(Message* message);
 
+#define ADDRESS_ROOT_BYTES 6U // of "/node/", "/norm/" and "/note/"
+
+/// True if an address begins with one of these roots.
+static inline bool
+address_is_under(const char* const address, const char root[const ADDRESS_ROOT_BYTES + 1U])
+{
+  uint32_t n_equal = 0;
+  while (n_equal < ADDRESS_ROOT_BYTES && address[n_equal] == root[n_equal]) {
+    ++n_equal;
+  }
+  return n_equal == ADDRESS_ROOT_BYTES;
+}
+
 /// The name in an address "/node/NAME/...", cut to `n_bytes` with the final zero.  Returns `name`.
 const char* address_node(const char* address, char* name, size_t n_bytes);
 

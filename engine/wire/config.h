@@ -18,8 +18,9 @@ struct PlacementCosts;
 // Default and upper bound of EngineConfig::plugin_start_s.
 #define ENGINE_PLUGIN_START_S         45U
 #define ENGINE_PLUGIN_START_LONGEST_S 300U
-// Default of EngineConfig::priority: that of the clients of `jackd -R`.  A worker above them
-// preempts the callback that wakes it, and delays all of them; one below has more late blocks.
+// Default of EngineConfig::priority: that of the clients of `jackd -R`.  A worker with a higher one
+// preempts the callback that wakes it, and delays all clients; with a lower one, more of its blocks
+// are late.
 #define ENGINE_PRIORITY 5
 
 typedef struct EngineConfig {

@@ -7,6 +7,7 @@
 #include "engine/base/rt.h"
 #include "engine/base/time.h"
 #include "engine/contract/effect.h"
+#include "engine/engine.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -18,7 +19,6 @@
 #define MAX_OPTIONS  20U // the benchmark's own and the shared ones
 #define MAX_BLOCKS   1e7
 #define WARM_UP      20 // rounds before timing, to load kernels and raise clocks
-#define PRIORITY     10 // the player's default
 #define QUICK_BLOCKS 50
 #define DEADLINE_NS  (60U * NS_PER_S) // slower blocks count as hanging
 
@@ -150,7 +150,7 @@ bench_gpu_find(BenchGpu* const gpu, const BenchGpuArgs* const args, Error* const
   status = status ? status : gpu->api->describe(gpu->index, &gpu->info, error);
   if (!status) {
     // No real-time priority if the device is a CPU, because the device needs processor time.
-    gpu->is_realtime = gpu->info.is_gpu && !rt_become_realtime(PRIORITY, NULL);
+    gpu->is_realtime = gpu->info.is_gpu && !rt_become_realtime(ENGINE_PRIORITY, NULL);
     end_realtime();
   }
   return status;
@@ -332,7 +332,7 @@ bench_gpu_time(const BenchGpu* const gpu, const BenchGpuArgs* const args, const 
   const uint64_t period_ns = (uint64_t)(1e9 * (double)args->block_frames / args->rate_hz);
   Status status = STATUS_OK;
   if (paced && gpu->is_realtime) {
-    status = rt_become_realtime(PRIORITY, error);
+    status = rt_become_realtime(ENGINE_PRIORITY, error);
   }
   uint64_t tick_ns = time_now_ns();
   uint64_t began_ns = tick_ns;

@@ -21,7 +21,7 @@
 #define RESTARTED_LONGEST_NS (600U * NS_PER_S)
 
 // The longest time without housekeeping, while edits follow each other without a pause.
-#define KEPT_LIMIT_NS NS_PER_S
+#define HOUSEKEEPING_LIMIT_NS NS_PER_S
 
 // The time for plugins to start again, while an edit may have to wait.
 #define TIDY_LIMIT_NS (20U * NS_PER_S)
@@ -255,14 +255,14 @@ do_housekeeping(Worker* const worker)
   }
 }
 
-/// True if housekeeping cannot wait for a pause between edits.  `kept_ns`: when it was done last.
+/// True if housekeeping cannot wait for a pause between edits.  `last_ns`: when it was done last.
 static bool
-housekeeping_is_due(Worker* const worker, const uint64_t kept_ns)
+housekeeping_is_due(Worker* const worker, const uint64_t last_ns)
 {
   pthread_mutex_lock(&worker->planning_lock);
   const bool is_late = worker_measurement_is_overdue(worker);
   pthread_mutex_unlock(&worker->planning_lock);
-  return is_late || time_now_ns() - kept_ns >= KEPT_LIMIT_NS;
+  return is_late || time_now_ns() - last_ns >= HOUSEKEEPING_LIMIT_NS;
 }
 
 /// Wait for an edit or a save, at most WORKER_IDLE_NS.  Returns true if an edit waits.
@@ -292,16 +292,16 @@ static void*
 builder_main(void* const context)
 {
   Worker* const worker = context;
-  uint64_t kept_ns = time_now_ns();
+  uint64_t last_ns = time_now_ns();
   while (!builder_stops(worker)) {
     const bool has_edit = await_edit(worker);
     if (has_edit) {
       perform_edit(worker);
     }
     worker_perform_save(worker, false);
-    if (!has_edit || housekeeping_is_due(worker, kept_ns)) {
+    if (!has_edit || housekeeping_is_due(worker, last_ns)) {
       do_housekeeping(worker);
-      kept_ns = time_now_ns();
+      last_ns = time_now_ns();
     }
   }
   return NULL;

@@ -138,10 +138,10 @@ run_avx512(const CascadeJob* jobs, uint32_t n_jobs, const CascadeForm form, cons
 }
 #endif
 
-static const CascadeKernel base = { "base", run_base };
+static const CascadeKernel base = { .name = "base", .run = run_base };
 #ifdef __x86_64__
-static const CascadeKernel avx2 = { "avx2", run_avx2 };
-static const CascadeKernel avx512 = { "avx512", run_avx512 };
+static const CascadeKernel avx2 = { .name = "avx2", .run = run_avx2 };
+static const CascadeKernel avx512 = { .name = "avx512", .run = run_avx512 };
 
 static const CascadeKernel* const fastest_first[] = { &avx512, &avx2, &base };
 #else

@@ -5,8 +5,8 @@
     realtime_calls.py SOURCE PROGRAM
 
 Begins at every function that a header of engine/, dsp_cpu/ or io/ marks REALTIME, and at every one
-that a table of functions names as event, run, set, set_at, unit_init or as part of a stage.  Follows all calls and
-all functions whose address is taken, and compares the library functions that it reaches with
+that a table of functions names as event, rests, factor, run, set, set_at, unit_init or as part of a
+stage.  Follows all calls and all functions whose address is taken, and compares the library functions that it reaches with
 ALLOWED.  It cannot follow a call through a pointer; the tables and the taken addresses cover these.
 The backend of a device is not checked, because its driver determines what is called.
 """
@@ -42,7 +42,7 @@ ALLOWED = {
 OFFLINE = {'worker_process'}
 OFFLINE_FILES = {'fx_normalize.c'}
 
-TABLES = r'\.(?:event|run|set|set_at|unit_init|stage_submit|stage_is_done|stage_collect)\s*=\s*(\w+)'
+TABLES = r'\.(?:event|rests|factor|run|set|set_at|unit_init|stage_submit|stage_is_done|stage_collect)\s*=\s*(\w+)'
 
 # Controls: from these functions the search must find a forbidden call.
 CONTROLS = {

@@ -23,10 +23,6 @@
 #include <immintrin.h>
 #endif
 
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25 // Linux 6.1; younger than the C library of Debian 12
-#endif
-
 #define STACK_TOUCHED_BYTES (256U << 10U) // deeper than any audio path of the program
 #define STACK_BYTES         (1U << 20U)
 #define LINE_BYTES          64U
@@ -256,17 +252,16 @@ rt_lock_on_fault(Error* const error)
   return STATUS_OK;
 }
 
-/// Ask for huge pages.  Locked memory already has small pages; this call exchanges them at once.
-/// Otherwise the kernel would do so later, while audio runs, and a thread that uses the memory
-/// would wait.
+/// Let large memory have huge pages, unless its pages are locked: those are there already, and the
+/// kernel would exchange them while audio runs, and move pages of other processes for that.
 static void
-use_huge_pages(char* const memory, const size_t n_bytes)
+ask_for_huge_pages(char* const memory, const size_t n_bytes)
 {
-  const uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
-  const uintptr_t skipped = -(uintptr_t)memory % page_bytes;
-  const size_t whole_bytes = (n_bytes - skipped) / page_bytes * page_bytes;
-  (void)madvise(memory + skipped, whole_bytes, MADV_HUGEPAGE);
-  (void)madvise(memory + skipped, whole_bytes, MADV_COLLAPSE);
+  if (n_bytes >= HUGE_FROM_BYTES && !atomic_load(&is_locked)) {
+    const uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t skipped = -(uintptr_t)memory % page_bytes;
+    madvise(memory + skipped, (n_bytes - skipped) / page_bytes * page_bytes, MADV_HUGEPAGE);
+  }
 }
 
 void*
@@ -274,8 +269,8 @@ rt_memory(const size_t n_bytes)
 {
   const size_t n_lines = n_bytes ? (n_bytes + LINE_BYTES - 1U) / LINE_BYTES : 1U;
   void* const memory = aligned_alloc(LINE_BYTES, n_lines * LINE_BYTES);
-  if (memory && n_bytes >= HUGE_FROM_BYTES) {
-    use_huge_pages(memory, n_bytes);
+  if (memory) {
+    ask_for_huge_pages(memory, n_bytes);
   }
   return memory ? memset(memory, 0, n_lines * LINE_BYTES) : NULL;
 }

@@ -93,8 +93,8 @@ void rt_touch_shared(const void* memory, size_t n_bytes);
 /// Allocate zeroed memory at a multiple of 64 bytes, a cache line, with all pages present: after
 /// calloc(), the kernel maps a page at its first write, which may be in the callback.  The caller
 /// frees it; NULL if out of memory.  0 bytes are possible.  Large memory gets huge pages if the
-/// kernel has some: with small ones, loops over it miss the TLB, the processor's cache of page
-/// addresses. [any]
+/// kernel has some and the process does not lock its memory: with small ones, loops over it miss
+/// the TLB, the processor's cache of page addresses. [any]
 void* rt_memory(size_t n_bytes);
 
 /// State and type of cancellation of a thread, before rt_hold_cancel().

@@ -66,65 +66,40 @@ TEST(memory_is_zeroed_and_begins_a_cache_line)
   }
 }
 
-/// The kilobytes of huge pages in the mapping that has `at`; *is_asked: whether more may come.
-static unsigned long
-huge_kib(const void* const at, bool* const is_asked)
+/// True if the kernel was asked for huge pages in the mapping that has `at`.
+static bool
+is_asked_for_huge(const void* const at)
 {
   FILE* const maps = fopen("/proc/self/smaps", "r");
   ck_assert_ptr_nonnull(maps);
   char line[512];
   bool is_here = false;
-  unsigned long kib = 0;
-  *is_asked = false;
+  bool is_asked = false;
   while (fgets(line, sizeof(line), maps)) {
     uintptr_t begin = 0;
     uintptr_t end = 0;
     if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2) {
       is_here = begin <= (uintptr_t)at && (uintptr_t)at < end;
     }
-    if (is_here && !strncmp(line, "AnonHugePages:", 14)) {
-      kib = strtoul(line + 14, NULL, 10);
-    }
-    *is_asked |= is_here && !strncmp(line, "VmFlags:", 8) && strstr(line, " hg");
+    is_asked |= is_here && !strncmp(line, "VmFlags:", 8) && strstr(line, " hg");
   }
   fclose(maps);
-  return kib;
+  return is_asked;
 }
 
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25
-#endif
-
-enum { LARGE_BYTES = 16 << 20 };
-
-TEST(large_memory_asks_for_huge_pages)
+TEST(large_memory_asks_for_huge_pages_unless_it_is_locked)
 {
+  enum { BYTES = 64 << 20 };
   if (access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK)) {
     return;
   }
-  bool is_asked = false;
-  SCOPED_MEMORY char* const memory = rt_memory(LARGE_BYTES);
-  (void)huge_kib(memory + LARGE_BYTES / 2, &is_asked);
-  ck_assert(is_asked);
-}
-
-// In locked memory, each page is there before it can be advised.
-TEST(large_memory_of_a_locked_process_has_huge_pages_at_once)
-{
-  bool is_asked = false;
-  if (mlockall(MCL_CURRENT | MCL_FUTURE)) {
-    printf("memory cannot be locked here (%s)\n", strerror(errno));
-    return;
+  SCOPED_MEMORY char* const memory = rt_memory(BYTES);
+  ck_assert(is_asked_for_huge(memory + BYTES / 2));
+  Error error;
+  if (!rt_lock_memory(&error)) {
+    SCOPED_MEMORY char* const locked = rt_memory(BYTES);
+    ck_assert(!is_asked_for_huge(locked + BYTES / 2));
   }
-  char* const plain =
-      mmap(NULL, LARGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ck_assert_ptr_ne(plain, MAP_FAILED);
-  if (madvise(plain, LARGE_BYTES, MADV_COLLAPSE)) {
-    printf("this kernel has no huge pages to give (%s)\n", strerror(errno));
-    return;
-  }
-  SCOPED_MEMORY char* const memory = rt_memory(LARGE_BYTES);
-  ck_assert_uint_ge(huge_kib(memory + LARGE_BYTES / 2, &is_asked), LARGE_BYTES / 2048U);
 }
 
 typedef struct Seen {

@@ -18,7 +18,6 @@ PARAMETERS = 1000
 RATE, DEPTH = 48000, 1
 QUIET = 10 * RATE  # of silence, in which the take begins
 REST = RATE  # after the fade
-ENDING = RATE // 2  # the run ends with a fade to silence, and some blocks of it
 
 
 def write_rack():
@@ -30,7 +29,8 @@ def write_rack():
 
 
 def record(block):
-    """Play the fade.  Returns the frame at which the take begins, and the frames of latency."""
+    """Play the fade.  Returns the frame at which the take begins, the frames of latency, and the frames that were played
+    before the run ended, with a fade to silence."""
     arguments = ("--io", "dummy", "--fast", "--block", str(block), "--rate", str(RATE), "--channels", "1:1", "--depth", str(DEPTH))
     with Server(*arguments, "--play", "all.wav", "--record", "live.wav", "many.rack") as server:
         server.osc.do("/take/start", "t.osc")
@@ -47,16 +47,17 @@ def record(block):
     assert sum(" /node/" in line for line in lines) == PARAMETERS and not any(" /take/gap " in line for line in lines), lines[:3]
     begun = int(lines[0].split()[-1])
     assert begun < QUIET, f"the take began after {begun / RATE:.0f} s, when the noise had begun"
-    return begun, DEPTH * block + int(status["rack_latency_frames"])
+    played = (int(status["blocks"]) - 1) * block  # the last block counts before it is played
+    return begun, DEPTH * block + int(status["rack_latency_frames"]), played
 
 
-def compare(noise, begun, latency):
+def compare(noise, begun, latency, played):
     """Render the take.  Returns the numbers of samples that differ and that were compared."""
     write_wav("in.wav", RATE, noise[begun:])
     done = subprocess.run([PROGRAM, "render", "--quiet", "--tail", "0", "--take", "t.osc", "in.wav", "out.wav"], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and not done.stderr, done.stderr
-    rendered, recorded = read_wav("out.wav")[1], read_wav("live.wav")[1][begun + latency :]
-    n = min(len(rendered), len(recorded) - ENDING)
+    rendered, recorded = read_wav("out.wav")[1], read_wav("live.wav")[1][begun + latency : played]
+    n = min(len(rendered), len(recorded))
     assert n > QUIET - begun + SECONDS * RATE, (n, begun)
     assert recorded[n - RATE // 2 : n].any(), "nothing sounds at the end of the fade"
     differing = np.flatnonzero(rendered[:n] != recorded[:n])

@@ -252,8 +252,8 @@ rt_lock_on_fault(Error* const error)
   return STATUS_OK;
 }
 
-/// Let large memory have huge pages, unless its pages are locked: small pages are there already, and
-/// while the kernel exchanges them, the audio threads of both processes lose blocks.
+/// Let large memory have huge pages, unless its pages are locked: then small pages are there
+/// already, and while the kernel exchanges them, the audio threads of both processes lose blocks.
 static void
 ask_for_huge_pages(char* const memory, const size_t n_bytes)
 {

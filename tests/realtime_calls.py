@@ -42,7 +42,7 @@ ALLOWED = {
 OFFLINE = {'worker_process'}
 OFFLINE_FILES = {'fx_normalize.c'}
 
-TABLES = r'\.(?:event|rests|factor|run|set|set_at|unit_init|stage_submit|stage_is_done|stage_collect)\s*=\s*(\w+)'
+TABLES = r'\.(?:event|rests|factor|run|set|set_at|unit_init|stage_submit|stage_is_done|stage_collect)\s*=\s*(\w+)\b(?!->)'
 
 # Controls: from these functions the search must find a forbidden call.
 CONTROLS = {
@@ -66,7 +66,7 @@ def roots(source):
         for code in (source / folder).rglob('*.[ch]'):
             if code.name not in OFFLINE_FILES:
                 named |= set(re.findall(TABLES, code.read_text()))
-    return declared, named - {'NULL'}
+    return declared, named - {'NULL', 'false', 'true'}
 
 
 def global_functions(path):

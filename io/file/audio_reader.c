@@ -13,8 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CHUNK_BYTES  131072U // of floats: small enough for L2, and for few system calls
-#define MAX_CHANNELS 1024    // libsndfile's own limit
+#define MAX_CHANNELS 1024 // libsndfile's own limit
 
 struct AudioReader {
   SNDFILE* file;
@@ -106,11 +105,11 @@ make_buffers(AudioReader* const reader, Error* const error)
 {
   const uint32_t n_channels = (uint32_t)reader->info.channels;
   const int encoding = reader->info.format & SF_FORMAT_SUBMASK;
-  reader->chunk_frames = CHUNK_BYTES / (uint32_t)sizeof(float) / n_channels;
+  reader->chunk_frames = SAMPLES_CHUNK_BYTES / (uint32_t)sizeof(float) / n_channels;
   reader->raw_bytes = is_raw(&reader->info) ? (uint32_t)sample_bytes(reader->info.format) : 0U;
   reader->is_float = encoding == SF_FORMAT_FLOAT;
-  reader->interleaved = malloc(CHUNK_BYTES);
-  reader->raw = reader->is_float ? NULL : malloc(CHUNK_BYTES + SAMPLES_SLACK);
+  reader->interleaved = malloc(SAMPLES_CHUNK_BYTES);
+  reader->raw = reader->is_float ? NULL : malloc(SAMPLES_CHUNK_BYTES + SAMPLES_SLACK);
   return reader->interleaved && (reader->raw || reader->is_float)
              ? STATUS_OK
              : error_set(error, STATUS_NO_MEM, "out of memory");

@@ -30,7 +30,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CHUNK_BYTES  131072U // of floats: small enough for L2, and for few system calls
 #define HEADER_BYTES 131072U // more than the header and tags of a WAV
 #define RIFF_BYTES   96U     // RF64, ds64, fmt, fact and data
 #define DIRTY_BYTES  8388608 // Between two starts of the write-back, so that fsync() finds little
@@ -359,10 +358,11 @@ audio_writer_open(const char* const name, const AudioFormat format, const double
   writer->format = format;
   writer->n_channels = n_channels;
   writer->name = strdup(name);
-  writer->chunk_frames = CHUNK_BYTES / (uint32_t)sizeof(float) / (n_channels ? n_channels : 1U);
-  writer->interleaved = malloc(CHUNK_BYTES);
-  writer->integers = malloc(CHUNK_BYTES);
-  writer->packed = malloc(CHUNK_BYTES + SAMPLES_SLACK);
+  writer->chunk_frames =
+      SAMPLES_CHUNK_BYTES / (uint32_t)sizeof(float) / (n_channels ? n_channels : 1U);
+  writer->interleaved = malloc(SAMPLES_CHUNK_BYTES);
+  writer->integers = malloc(SAMPLES_CHUNK_BYTES);
+  writer->packed = malloc(SAMPLES_CHUNK_BYTES + SAMPLES_SLACK);
   Status status = STATUS_OK;
   if (asprintf(&writer->part, "%s.part~", name) < 0) {
     writer->part = NULL;

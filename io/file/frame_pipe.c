@@ -3,11 +3,12 @@
 
 #include "frame_pipe.h"
 
+#include "engine/base/rows.h"
+
 #include <stdlib.h>
 
 // Of a buffer, unless a block is larger: so small that the second thread finds it in the caches.
 #define BUFFER_BYTES 262144U
-#define LINE_FRAMES  16U // 64 bytes
 
 Status
 frame_pipe_init(FramePipe* const pipe, const uint32_t n_channels, const uint32_t block_frames,
@@ -15,10 +16,9 @@ frame_pipe_init(FramePipe* const pipe, const uint32_t n_channels, const uint32_t
 {
   const uint32_t n_blocks = BUFFER_BYTES / (uint32_t)sizeof(float) / n_channels / block_frames;
   const uint32_t capacity = (n_blocks ? n_blocks : 1U) * block_frames;
-  // One line more: rows at a distance of a power of two would share a few sets of the L1 cache.
-  const size_t row = ((capacity + LINE_FRAMES - 1U) / LINE_FRAMES + 1U) * LINE_FRAMES;
+  const size_t distance = rows_distance(capacity);
   const size_t n_rows = (size_t)FRAME_PIPE_BUFFERS * n_channels;
-  float* const memory = aligned_alloc(64U, n_rows * row * sizeof(float));
+  float* const memory = aligned_alloc(64U, n_rows * distance * sizeof(float));
   float** const rows = calloc(n_rows, sizeof(float*));
   if (!memory || !rows) {
     free(rows);
@@ -28,7 +28,7 @@ frame_pipe_init(FramePipe* const pipe, const uint32_t n_channels, const uint32_t
   *pipe =
       (FramePipe){ .n_channels = n_channels, .capacity = capacity, .memory = memory, .rows = rows };
   for (size_t r = 0; r < n_rows; ++r) {
-    rows[r] = memory + r * row;
+    rows[r] = memory + r * distance;
   }
   for (uint32_t b = 0; b < FRAME_PIPE_BUFFERS; ++b) {
     pipe->buffers[b].rows = rows + (size_t)b * n_channels;

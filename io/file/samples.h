@@ -11,6 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/// Bytes of floats to convert at a time: small enough for L2, and for few system calls.
+#define SAMPLES_CHUNK_BYTES 131072U
+
 /// Bytes behind packed samples that samples_unpack() may read and samples_pack() may overwrite.
 #define SAMPLES_SLACK 1U
 

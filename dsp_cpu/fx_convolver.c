@@ -301,15 +301,6 @@ blend(float* const out, const float* const in, const uint32_t n_frames, Ramp dry
   }
 }
 
-/// out = wet * out.
-static void
-scale(float* const out, const uint32_t n_frames, Ramp wet)
-{
-  for (uint32_t i = 0; i < n_frames; ++i) {
-    out[i] *= ramp_next(&wet);
-  }
-}
-
 static void
 convolver_run(const FxUnit* const units, const uint32_t n_units, const uint32_t n_frames)
 {
@@ -324,7 +315,8 @@ convolver_run(const FxUnit* const units, const uint32_t n_units, const uint32_t 
         blend(units[u].out[o], units[u].in[node->n_in == 1U ? 0U : o], n_frames, unit->dry,
               unit->wet);
       } else {
-        scale(units[u].out[o], n_frames, unit->wet);
+        Ramp wet = unit->wet; // of all outputs
+        ramp_multiply(&wet, units[u].out[o], units[u].out[o], n_frames);
       }
     }
     ramp_skip(&unit->dry, n_frames);

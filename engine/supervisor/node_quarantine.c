@@ -12,6 +12,13 @@ may_run_together(const FxInfo* const a, const FxInfo* const b)
   return a == b || (a && b && a->linear && b->linear);
 }
 
+/// True if nodes of this effect run apart because of a case.
+static bool
+is_parted(const EffectCase* const effect, const FxInfo* const fx, const uint64_t now_ns)
+{
+  return may_run_together(effect->fx, fx) && now_ns < effect->until_ns;
+}
+
 static bool
 is_of(const NodeCase* const node_case, const RackNode* const node)
 {
@@ -34,7 +41,7 @@ node_quarantine_case(NodeQuarantine* const quarantine, const RackNode* const nod
   *oldest = (NodeCase){ .uid = node->uid, .fx = node->fx, .changed_ns = now_ns };
   for (uint32_t e = 0; e < NODE_QUARANTINE_EFFECTS; ++e) {
     EffectCase* const effect = &quarantine->effects[e];
-    if (may_run_together(effect->fx, node->fx) && now_ns < effect->until_ns) {
+    if (is_parted(effect, node->fx, now_ns)) {
       oldest->n_crashes = effect->n_crashes;
       effect->n_crashes = 0;
     }
@@ -55,7 +62,7 @@ node_quarantine_part(NodeQuarantine* const quarantine, const FxInfo* const fx,
     }
     oldest = effect->until_ns < oldest->until_ns ? effect : oldest;
   }
-  if (may_run_together(oldest->fx, fx) && now_ns < oldest->until_ns) {
+  if (is_parted(oldest, fx, now_ns)) {
     return false;
   }
   *oldest = (EffectCase){ .fx = fx, .n_crashes = 1U, .until_ns = now_ns + NODE_QUARANTINE_NS };
@@ -66,8 +73,7 @@ static bool
 is_apart(const NodeQuarantine* const quarantine, const FxInfo* const fx, const uint64_t now_ns)
 {
   for (uint32_t e = 0; e < NODE_QUARANTINE_EFFECTS; ++e) {
-    const EffectCase* const effect = &quarantine->effects[e];
-    if (may_run_together(effect->fx, fx) && now_ns < effect->until_ns) {
+    if (is_parted(&quarantine->effects[e], fx, now_ns)) {
       return true;
     }
   }

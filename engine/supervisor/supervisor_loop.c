@@ -14,8 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK_MS 20  // between checks while a child starts, owes an answer or sends without end
-#define REST_MS  100 // between checks of a worker that only plays, or without a child
+// Between checks while a child starts, owes an answer or sends without end; otherwise it is
+// SUPERVISOR_REST_MS.
+#define CHECK_MS 20
 
 // ---- waiting ----
 
@@ -33,8 +34,8 @@ add_child(const Child* const child, struct pollfd* const fds, uint32_t n)
   return n;
 }
 
-/// True if a child plays or rests, and owes no answer.  Then REST_MS between checks are enough: its
-/// messages and its end wake this thread, and the watchdog counts up to REST_MS for each check.
+/// True if a child plays or rests, and owes no answer.  Then SUPERVISOR_REST_MS between checks are
+/// enough: its messages and its end wake this thread, and the watchdog counts up to that time.
 /// [lock held]
 static bool
 only_plays(const Supervisor* const supervisor, const Child* const child)
@@ -54,7 +55,7 @@ time_to_check(Supervisor* const supervisor)
                      !supervisor_is_saving(supervisor) &&
                      (!worker || only_plays(supervisor, worker));
   supervisor_unlock(supervisor);
-  return rests ? REST_MS : CHECK_MS;
+  return rests ? SUPERVISOR_REST_MS : CHECK_MS;
 }
 
 static void

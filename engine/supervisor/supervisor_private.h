@@ -285,6 +285,10 @@ void supervisor_publish(Supervisor* supervisor, const Child* child);
 
 // ---- supervisor_watchdog.c [supervisor] ----
 
+/// The time between checks of a worker that only plays, or without a child.  If more has passed
+/// between two checks, this thread was suspended, and the rest does not count.
+#define SUPERVISOR_REST_MS 100
+
 /// Check a child's health.  Returns false, with the cause, if the child is lost.
 NODISCARD bool supervisor_watch(Supervisor* supervisor, Child* child, Cause* cause);
 

@@ -23,11 +23,9 @@
 // compiles.
 #define COMPILE_NS (10U * NS_PER_S)
 #define WAITED_NS  (10U * NS_PER_S) // the limit if the callback waits for each block
-// From one check to the next, at most this time counts, which is REST_MS of supervisor_loop.c: if
-// more has passed, this thread was suspended.
-#define CHECK_NS   (NS_PER_S / 10U)
-#define HEALTHY_NS (NS_PER_S / 2U)  // playing for this time makes a child healthy
-#define AGE_NS     (10U * NS_PER_S) // without audio: being idle for this time
+#define CHECK_NS   (SUPERVISOR_REST_MS * NS_PER_MS) // most that counts from one check to the next
+#define HEALTHY_NS (NS_PER_S / 2U)                  // playing for this time makes a child healthy
+#define AGE_NS     (10U * NS_PER_S)                 // without audio: being idle for this time
 
 // ---- answers ----
 

@@ -636,7 +636,9 @@ TEST(an_output_that_a_new_worker_has_not_measured_keeps_its_fallback)
   wire_free(next_end);
 }
 
-static int* asked_ms; // gets the timeout of poll(), which does not wait; NULL: it waits
+// Gets the timeout of poll(), which does not wait; NULL: it waits.  The threads that read what
+// children print poll too.
+static _Thread_local int* asked_ms;
 
 int __real_poll(struct pollfd* fds, nfds_t n, int timeout_ms); // --wrap in meson.build
 int __wrap_poll(struct pollfd* fds, nfds_t n, int timeout_ms);

@@ -387,6 +387,29 @@ TEST(a_take_ends_with_the_format_and_says_so)
   end(&live);
 }
 
+// ---- a control thread without a processor ----
+
+static _Atomic bool stalls, is_stalled;
+
+uint32_t
+__real_engine_listen(Engine* engine, uint32_t listener, const PortRange* ports, float* samples,
+                     uint32_t max_frames, double* rate_hz, uint64_t* n_lost);
+uint32_t
+__wrap_engine_listen(Engine* engine, uint32_t listener, const PortRange* ports, float* samples,
+                     uint32_t max_frames, double* rate_hz, uint64_t* n_lost);
+
+/// Another process may run instead of the control thread before it listens.
+uint32_t
+__wrap_engine_listen(Engine* const engine, const uint32_t listener, const PortRange* const ports,
+                     float* const samples, const uint32_t max_frames, double* const rate_hz,
+                     uint64_t* const n_lost)
+{
+  for (is_stalled = stalls; stalls;) {
+    usleep(POLL_US);
+  }
+  return __real_engine_listen(engine, listener, ports, samples, max_frames, rate_hz, n_lost);
+}
+
 // ---- a full disk ----
 
 ssize_t __real_write(int fd, const void* bytes, size_t n);
@@ -465,7 +488,10 @@ TEST(a_take_whose_input_is_lost_has_its_last_line)
   Live live;
   begin(&live, RACK, 64U, 1U);
   client_ask(live.client, "/done /take/start", "/take/start", "ss", "t.osc", "audio");
-  play(&live, 3000U); // 4 s at once
+  stalls = true;
+  AWAIT(is_stalled);
+  play(&live, 3000U); // 4 s
+  stalls = false;
   client_ask(live.client, "/fail /take/stop*", "/take/stop", "");
   client_ask(live.client, "/done /take/start", "/take/start", "s", "u.osc"); // t.osc is written
   client_ask(live.client, "/done /take/stop", "/take/stop", "");
@@ -499,27 +525,6 @@ TEST(a_take_that_waits_too_long_for_the_disk_ends_and_says_so)
 }
 
 // ---- the beginning ----
-
-static _Atomic bool stalls, is_stalled;
-
-uint32_t
-__real_engine_listen(Engine* engine, uint32_t listener, const PortRange* ports, float* samples,
-                     uint32_t max_frames, double* rate_hz, uint64_t* n_lost);
-uint32_t
-__wrap_engine_listen(Engine* engine, uint32_t listener, const PortRange* ports, float* samples,
-                     uint32_t max_frames, double* rate_hz, uint64_t* n_lost);
-
-/// Another process may run instead of the control thread before it listens.
-uint32_t
-__wrap_engine_listen(Engine* const engine, const uint32_t listener, const PortRange* const ports,
-                     float* const samples, const uint32_t max_frames, double* const rate_hz,
-                     uint64_t* const n_lost)
-{
-  for (is_stalled = stalls; stalls;) {
-    usleep(POLL_US);
-  }
-  return __real_engine_listen(engine, listener, ports, samples, max_frames, rate_hz, n_lost);
-}
 
 TEST(the_input_of_a_take_is_there_from_its_first_frame_on)
 {

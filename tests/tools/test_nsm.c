@@ -2,6 +2,7 @@
 // The client of a session manager reads NSM_URL, announces itself, and reads orders only from the
 // manager.  Packets of any other kind have no effect.
 
+#include "tests/support/scoped.h"
 #include "tests/support/suite.h"
 #include "tools/nsm.h"
 
@@ -211,6 +212,23 @@ TEST(the_manager_may_have_another_address)
   OK(nsm_open(&nsm, "osc.udp://127.0.1.1:9/", &error)); // as Debian's /etc/hosts names a machine
   ck_assert(nsm.is_local);
   nsm_close(&nsm);
+}
+
+/// Whether this machine has the loopback address of IPv6.
+static bool
+has_ip6(void)
+{
+  const struct sockaddr_in6 own = { .sin6_family = AF_INET6, .sin6_addr = in6addr_loopback };
+  SCOPED_FD const int fd = socket(AF_INET6, SOCK_DGRAM, 0);
+  return fd >= 0 && !bind(fd, (const struct sockaddr*)&own, sizeof(own));
+}
+
+TEST(the_manager_may_have_an_address_of_IPv6)
+{
+  if (!has_ip6()) {
+    suite_skip("no IPv6");
+    return;
+  }
   OK(nsm_open(&nsm, "osc.udp://[::1]:9/", &error));
   ck_assert(nsm.is_local);
   nsm_close(&nsm);

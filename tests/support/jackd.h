@@ -16,7 +16,7 @@ typedef struct Jackd {
   pid_t pid; ///< 0 while no server runs
 } Jackd;
 
-/// suite_run(); without the program jackd it returns TEST_SKIPPED.
+/// suite_run(); without the program jackd, or without room for a server, it returns TEST_SKIPPED.
 int jackd_suite_run(const char* name);
 
 /// Start a server and wait until it accepts clients.  It ends with the test at the latest.

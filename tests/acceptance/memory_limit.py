@@ -4,8 +4,8 @@
     memory_limit.py PROGRAM [ROUNDS [SEED]]
 
 A control group (version 1 or 2) sets the limit.  If the system allows none, RLIMIT_AS sets it, and the test prints
-that.  The test sends the largest racks of several kinds that fit into one datagram, then ROUNDS (default 10) random
-racks.  After each rack it sends /rack/get, /rack/clear and /rack/undo without waiting.
+that; then a rack may end a worker.  The test sends the largest racks of several kinds that fit into one datagram, then
+ROUNDS (default 10) random racks.  After each rack it sends /rack/get, /rack/clear and /rack/undo without waiting.
 """
 
 import random
@@ -91,7 +91,7 @@ LARGEST = [
 PIECES = ["delay 60s", "delay 10s", "reverb 1", "fir taps=65535", "gain -3", "limiter -1", "delay 1s max_time=30s", "highpass 80 order=8"]
 
 
-def converse(server, rack, answers):
+def converse(server, rack, answers, allowed):
     """Send a rack and three more commands at once.  Each gets its reply, in any order."""
     began = time.monotonic()
     waiting = {"/rack/chain", "/rack/get", "/rack/clear", "/rack/undo"}
@@ -107,7 +107,7 @@ def converse(server, rack, answers):
         if address == "/rack/chain":
             answer = f"fail {values[1]}" if reply == "/fail" else "done"
             answers[answer] = answers.get(answer, 0) + 1
-            assert answer in ("done", "fail 5"), (rack[:60], values)
+            assert answer in allowed, (rack[:60], values)
     print(f"{time.monotonic() - began:5.1f} s  {len(rack):5} bytes  {rack[:50]}", flush=True)
 
 
@@ -118,22 +118,24 @@ def main(group):
     if not group.join:
         print("the system allows no control group: RLIMIT_AS limits the address space instead")
     random.seed(SEED)
-    answers = {}
+    answers, allowed = {}, ["done", "fail 5"]
+    if not group.join:  # threads and libraries take address space, too: it may end below the limit of a rack
+        allowed += ["fail 6", "fail 12"]
     with Server("--io", "dummy", "--no-realtime", program=launcher(group)) as server:
         server.wait_until_wet()
         before = server.status()
         for rack in LARGEST:
-            converse(server, rack, answers)
+            converse(server, rack, answers, allowed)
         for _ in range(ROUNDS):
-            converse(server, " | ".join(random.choices(PIECES, k=int(2 ** random.uniform(0, 11)))), answers)
+            converse(server, " | ".join(random.choices(PIECES, k=int(2 ** random.uniform(0, 11)))), answers, allowed)
         # The last rack may take all that is allowed.  Cleared, its tails end when an edit needs the memory.
         server.osc.do("/rack/clear")
         server.osc.do("/rack/chain", "gain -6")
         after = server.status()
-        assert after["worker_restarts"] == before["worker_restarts"], after["worker_note"]
+        assert not group.join or after["worker_restarts"] == before["worker_restarts"], after["worker_note"]
         server.stop()
     print(f"seed {SEED}: {answers}, {group.peak()}")
-    assert answers.get("fail 5", 0) >= 5, answers
+    assert answers.get("fail 5", 0) >= (5 if group.join else 1), answers
 
 
 with scratch():

@@ -18,7 +18,7 @@ ADDRESS6, OTHER6 = "2001:db8::1", "2001:db8::2"
 
 def ask(program, *words):
     command = [PROGRAM, program, "--timeout", "20", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
 
 
 def expect(done, code, text):
@@ -82,7 +82,7 @@ def expect_all_addresses(port):
 def expect_tcp(port, addresses):
     """The server accepts TCP connections at these addresses."""
     for asked in addresses:
-        with socket.create_connection((asked, int(port)), timeout=20.0) as client:
+        with socket.create_connection((asked, int(port)), timeout=LIMIT_S) as client:
             client.sendall(struct.pack(">I", 20) + osc_message("/server/ping"))
             assert client.recv(1000)[4:12] == b"/done\0\0\0", asked
 
@@ -93,7 +93,7 @@ def expect_answers_from(port, family, addresses):
     for own in addresses:
         for asked in addresses:
             with socket.socket(family, socket.SOCK_DGRAM) as client:
-                client.settimeout(20.0)
+                client.settimeout(LIMIT_S)
                 client.bind((own, 0))
                 client.connect((asked, int(port)))
                 client.send(osc_message("/server/ping"))

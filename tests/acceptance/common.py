@@ -37,6 +37,7 @@ warnings.filterwarnings("ignore", category=wavfile.WavFileWarning)  # for chunks
 os.environ.setdefault("WARPRACK_AUTO_GPU", "none")  # no GPU, unless a test allows it
 os.environ.setdefault("WARPRACK_USUAL_PLUGINS", "none")  # nor the plugins of this machine
 SLOWNESS = float(os.environ.get("CK_TIMEOUT_MULTIPLIER", "1"))  # multiplies waits, as in tests/support/suite.h
+LIMIT_S = 60.0  # of waits, before SLOWNESS; longer than any stall of a busy machine
 PROGRAM = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build/warprack")
 FAULTS_PROGRAM = os.path.join(os.path.dirname(PROGRAM), "tests", "warprack_faults")
 
@@ -96,7 +97,7 @@ def no_device(api, program=PROGRAM):
     return f"no {api} device: {done.stderr.strip()}" if done.returncode == 4 else ""
 
 
-def until(what, *details, process=None, limit_s=20.0, pause_s=0.02):
+def until(what, *details, process=None, limit_s=LIMIT_S, pause_s=0.02):
     """Wait until `what()` is true, and return its result.  After limit_s, or if `process` ends, fail with the details:
     values, or functions that return them."""
     limit_s *= SLOWNESS
@@ -319,13 +320,13 @@ class Osc:
     def send(self, packet):
         self.socket.send(packet)
 
-    def receive(self, timeout=5.0 * SLOWNESS):
+    def receive(self, timeout=LIMIT_S * SLOWNESS):
         self.socket.settimeout(timeout)
         while not self.waiting:
             self.waiting = osc_messages(self.socket.recv(65536))
         return osc_parse(self.waiting.pop(0))
 
-    def ask(self, address, *args, timeout=5.0 * SLOWNESS):
+    def ask(self, address, *args, timeout=LIMIT_S * SLOWNESS):
         """Send a message and wait for its answer: /done, /fail, or a message with the same address."""
         self.send(osc_message(address, *args))
         while True:
@@ -334,7 +335,7 @@ class Osc:
                 return reply, values
 
     def do(self, address, *args):
-        reply, values = self.ask(address, *args, timeout=30.0 * SLOWNESS)
+        reply, values = self.ask(address, *args, timeout=LIMIT_S * SLOWNESS)
         assert reply == "/done", (address, args, reply, values)
         return values
 
@@ -402,7 +403,7 @@ class Server:
         assert reply == "/server/status", (reply, values)
         return dict(zip(values[0::2], values[1::2]))
 
-    def wait_for(self, condition, *details, limit_s=20.0):
+    def wait_for(self, condition, *details, limit_s=LIMIT_S):
         """Wait until /server/status satisfies the condition.  Returns that status."""
 
         def satisfied():
@@ -411,12 +412,12 @@ class Server:
 
         return until(satisfied, *details, self.status, self.output, process=self.process, limit_s=limit_s)
 
-    def advance(self, blocks, *details, limit_s=20.0):
+    def advance(self, blocks, *details, limit_s=LIMIT_S):
         """Wait until the server has played this many more blocks."""
         began = self.status()["blocks"] + 1  # a block may have begun before
         self.wait_for(lambda now: now["blocks"] >= began + blocks, *details, limit_s=limit_s)
 
-    def wait_until_wet(self, limit_s=10.0, n_blocks=WET_BLOCKS):
+    def wait_until_wet(self, limit_s=LIMIT_S, n_blocks=WET_BLOCKS):
         """Wait until this many blocks have been played in a row, none of them dry.  Returns the status then."""
         dry, first = -1, 0
 
@@ -428,7 +429,7 @@ class Server:
 
         return self.wait_for(is_wet, "still dry", limit_s=limit_s)
 
-    def worker(self, other_than=0, limit_s=20.0):
+    def worker(self, other_than=0, limit_s=LIMIT_S):
         """The worker process, once there is one."""
 
         def plays(status):
@@ -454,7 +455,7 @@ class Server:
     def stop(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        code = self.wait(10.0)
+        code = self.wait(LIMIT_S)
         assert code == 0, (code, self.output())
         return self.output()
 
@@ -477,7 +478,7 @@ class FaultyServer(Server):
     def command(self, pid, text):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as asking:
             asking.bind("")
-            asking.settimeout(5.0 * SLOWNESS)
+            asking.settimeout(LIMIT_S * SLOWNESS)
             asking.sendto(text.encode(), f"\0{self.name}.{pid}")
             return asking.recv(65536).decode()
 
@@ -567,7 +568,7 @@ class Jackd:
         with open("/proc/net/unix", encoding="utf-8") as sockets:
             return any(f"/jack_{self.name}_" in line for line in sockets)
 
-    def run(self, *command, timeout=20.0):
+    def run(self, *command, timeout=LIMIT_S):
         return subprocess.run(
             command, env={**os.environ, **self.env}, capture_output=True, text=True, timeout=timeout, check=False
         )
@@ -576,7 +577,7 @@ class Jackd:
         """Wait until a port exists, or is gone."""
         until(lambda: (port in self.ports()) == there, f"{'no ' if there else ''}port {port}")
 
-    def connect(self, source, target, limit_s=10.0):
+    def connect(self, source, target, limit_s=LIMIT_S):
         """Try to connect two ports until the connection exists.  jack_connect fails before the client of a port is
         active, and if the rack has already restored the connection."""
         deadline, done = time.monotonic() + limit_s, None
@@ -586,7 +587,7 @@ class Jackd:
 
     def ports(self, *options):
         """The lines of jack_lsp.  Tries again if it fails, because a busy server refuses clients now and then."""
-        deadline = time.monotonic() + 30.0
+        deadline = time.monotonic() + LIMIT_S
         while True:
             try:
                 listed = self.run("jack_lsp", *options, timeout=5.0)

@@ -203,7 +203,7 @@ def disturb_worker(live):
         files = resource.prlimit(pid, resource.RLIMIT_NOFILE)
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (4, files[1]))
         os.kill(live.worker(), signal.SIGKILL)
-        live.wait_for(lambda now: "next attempt in" in now["worker_note"], limit_s=60.0)
+        live.wait_for(lambda now: "next attempt in" in now["worker_note"])
         resource.prlimit(pid, resource.RLIMIT_NOFILE, files)
     with live.sees("no scan can be started", "", "plugins.failed"):
         files = resource.prlimit(live.process.pid, resource.RLIMIT_NOFILE)
@@ -226,7 +226,7 @@ def disturb_worker(live):
         for _ in range(2):
             pid = live.worker()
             os.kill(pid, signal.SIGSEGV)
-            live.wait_for(lambda now: now["worker_pid"] != pid, limit_s=60.0)
+            live.wait_for(lambda now: now["worker_pid"] != pid)
 
 
 def first_run(has_namespace):
@@ -498,7 +498,7 @@ def exit_with_each_code():
         (6, "run", "--io", "dummy", "--osc-port", "0", "gain"),
     ]:
         few = (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (6, 6))) if code == 6 else None
-        done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=30.0, check=False, preexec_fn=few)
+        done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=LIMIT_S, check=False, preexec_fn=few)
         note("exit code", [done.returncode], " ".join(words))
         tell(" ".join(words), [str(done.returncode)], [] if done.returncode == code else [str(code)], done.stderr)
 

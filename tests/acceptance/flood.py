@@ -48,7 +48,7 @@ def measure(server, kind=None, senders=0):
     result["waits"] = (control_waits_s(server) - waits_s) / (time.monotonic() - began)
     # Another port: the server may send reports of dropped packets to the old one.
     server.osc = Osc(server.port)
-    after = server.status(timeout=30.0)
+    after = server.status()
     for key in ("late", "blocks", "osc_packets", "osc_messages", "osc_dropped", "osc_lost"):
         result[key] = after[key] - before[key]
     print(f"{senders:4} {kind or 'quiet':7}" + "".join(f" {key} {value:.4g}" for key, value in result.items()), flush=True)

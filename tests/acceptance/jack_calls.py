@@ -24,7 +24,7 @@ ODD_JACK = os.environ.get("WARPRACK_ODD_JACK", os.path.join(os.path.dirname(PROG
 # Calls of one function.  The number of those that follow depends on the time, so some may not happen.
 CERTAIN = 4
 CALLS = int(sys.argv[2]) if len(sys.argv) == 3 else CERTAIN
-RACKS, SETTLED_S, REPEATED_S, LIMIT_S = 2, 1.5, 5.0, 30.0
+RACKS, SETTLED_S, REPEATED_S = 2, 1.5, 5.0
 # Functions that are called when the server requests latencies; a busy jackd does that rarely, or never.
 WHEN_ASKED = ("jack_port_connected", "jack_port_get_latency_range", "jack_port_set_latency_range")
 
@@ -118,7 +118,7 @@ class Rack:
             with contextlib.suppress(OSError):  # a program that has ended does not reply
                 return what()
 
-        until(happens, why, self.observer.wires, server.status, server.output, process=server.process, limit_s=LIMIT_S)
+        until(happens, why, self.observer.wires, server.status, server.output, process=server.process)
 
     def path(self, name):
         return os.path.join(self.folder, name)

@@ -64,7 +64,7 @@ def libjack_crashes():
 
 def run(*options, limit=(), env=()):
     command = [*limit, PROGRAM, "run", "--duration", "0.5", "--osc-port", str(free_port()), *options, "gain"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env={**os.environ, **dict(env)})
+    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False, env={**os.environ, **dict(env)})
 
 
 def starts():
@@ -79,7 +79,7 @@ def starts():
             for driver in ("auto", "portaudio"):
                 done = run("--io", driver)
                 assert done.returncode in (0, 3), done
-            done = subprocess.run([PROGRAM, "list", "devices"], capture_output=True, timeout=60, check=False)
+            done = subprocess.run([PROGRAM, "list", "devices"], capture_output=True, timeout=LIMIT_S, check=False)
             assert done.returncode == 0, done
 
 
@@ -101,7 +101,7 @@ def few_files():
     with Jackd(48000, 256) as jack:
         for n in (40, 28, 27, 22, 21, 20, 19, 16, 6, 5, 4):
             limit = ["prlimit", f"--nofile={n}"]
-            done = subprocess.run([*limit, PROGRAM, "list", "devices"], capture_output=True, timeout=9, check=False)
+            done = subprocess.run([*limit, PROGRAM, "list", "devices"], capture_output=True, timeout=LIMIT_S, check=False)
             assert done.returncode == 0, (n, done)
             done = run("--io", "jack", limit=limit, env=jack.env)
             codes[n] = done.returncode

@@ -38,7 +38,7 @@ class Clock:
     def runs(self):
         """Stop the clock.  Returns its runs as [(frame, age, length)], without silence."""
         self.process.send_signal(signal.SIGTERM)
-        lines = self.process.communicate(timeout=10.0)[0].splitlines()
+        lines = self.process.communicate(timeout=LIMIT_S)[0].splitlines()
         return [run for run in (tuple(map(int, line.split())) for line in lines) if run[1] >= 0]
 
 
@@ -134,7 +134,7 @@ def names_are_taken(jack, server):
         assert "'rack' is taken; this one is called 'rack-01'" in second.stop()
     command = [PROGRAM, "run", *arguments, "--osc-port", str(server.port), ""]
     third = subprocess.run(
-        command, env={**os.environ, **jack.env}, capture_output=True, text=True, timeout=20.0, check=False
+        command, env={**os.environ, **jack.env}, capture_output=True, text=True, timeout=LIMIT_S, check=False
     )
     assert third.returncode == 3 and str(server.port) in third.stderr, third
     assert server.status()["state"] == "running"

@@ -5,7 +5,7 @@ from common import *
 
 need("jackd", "jack_lsp", "jack_connect")
 
-ROUNDS, LIMIT_S = 5, 1.0
+ROUNDS, PROMISE_S = 5, 1.0
 WIRES = [("rack:out_1", "other:in_2"), ("rack:out_2", "other:in_1"), ("system:capture_1", "rack:in_2")]
 
 
@@ -26,7 +26,7 @@ with scratch(), Jackd(48000, 64) as jack:
             assert set(WIRES) <= before, before
             time.sleep(0.6)  # until both have stored the connections: two polls
             server.osc.do("/node/g/gain", -6.0)
-            times = []
+            times, looks = [], []
             for number in range(ROUNDS):
                 jack.kill()
                 time.sleep(0.3)
@@ -38,16 +38,17 @@ with scratch(), Jackd(48000, 64) as jack:
                     or other.status()["blocks"] <= blocks[1]
                     or not set(WIRES) <= wires(jack)
                 ):
-                    assert time.monotonic() - began < 10.0, (server.status(), wires(jack), server.output(), other.output())
+                    assert time.monotonic() - began < LIMIT_S, (server.status(), wires(jack), server.output(), other.output())
                 back = time.monotonic() - began
                 assert wires(jack) == before, wires(jack) ^ before
+                looks.append(time.monotonic() - began - back)
                 print(f"round {number + 1}: back in {back * 1000:.0f} ms, {len(before)} connections")
                 times.append(back)
-                began = server.status()["blocks"], other.status()["blocks"]
-                time.sleep(0.6)
-                played = [engine.status()["blocks"] - n for engine, n in zip((server, other), began)]
-                assert min(played) > max(played) / 2, (played, server.output(), other.output())
-            assert sorted(times)[ROUNDS // 2] < LIMIT_S, times
+                for engine in (server, other):
+                    engine.advance(400, server.output, other.output)
+            # A busy machine takes longer for everything, also for a look at the connections: 20 ms on an idle one.
+            limit_s = PROMISE_S + 10 * sorted(looks)[ROUNDS // 2]
+            assert sorted(times)[ROUNDS // 2] < limit_s, (times, limit_s)
             assert server.osc.ask("/node/g/gain") == ("/node/g/gain", [-6.0])
             other.stop()
         said = server.output()

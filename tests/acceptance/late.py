@@ -67,7 +67,7 @@ def wait_for_wet(server, seconds):
         return status["blocks"] - status["dry"]
 
     goal = n_wet(server.status()) + seconds * RATE / BLOCK
-    server.wait_for(lambda now: n_wet(now) >= goal, "still dry", limit_s=30.0)
+    server.wait_for(lambda now: n_wet(now) >= goal, "still dry")
 
 
 def gap_of(server, number=signal.SIGSTOP):

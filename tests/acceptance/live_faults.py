@@ -21,13 +21,13 @@ LOWEST_DB = -13.0  # limit for the RMS of 5 ms: the dry signal has -9 dBFS, the 
 
 
 @contextlib.contextmanager
-def playing(*options, rack=RACK, env=None, patience_s=10.0):
+def playing(*options, rack=RACK, env=None):
     """A server that plays the sine through the rack.  After the `with` block the recording is checked, up to the moment
     before the stop, because the stop takes time if the worker is busy.  If the row fails, and the machine has stopped the
     worker alone for so long that the server replaced it, the row is repeated."""
     with FaultyServer(*SINE, "--record", "out.wav", *options, rack, env=env) as server:
         server.worker()
-        server.wait_until_wet(patience_s)
+        server.wait_until_wet()
         try:
             yield server
         except Exception as failure:
@@ -99,7 +99,7 @@ def worker_late():
     with playing() as server:
         pid = server.arm("worker.late@1+10=16")
         before = server.status()
-        server.wait_for(lambda now: now["late"] - before["late"] >= 10 and now["dry"] > before["dry"], limit_s=60.0)
+        server.wait_for(lambda now: now["late"] - before["late"] >= 10 and now["dry"] > before["dry"])
         server.command(pid, "disarm")
         server.wait_until_wet(n_blocks=HALF_A_SECOND)
         assert server.worker() == pid
@@ -113,7 +113,7 @@ def worker_nan():
             before = server.status()
             pid = server.arm(faults)
             keys = ("bad_out", "failed", "dry")
-            server.wait_for(lambda now: all(now[key] > before[key] for key in keys), limit_s=60.0)
+            server.wait_for(lambda now: all(now[key] > before[key] for key in keys))
             server.command(pid, "disarm")
             server.wait_until_wet(n_blocks=HALF_A_SECOND)
             assert server.worker() == pid
@@ -125,10 +125,10 @@ def too_heavy():
     with playing() as server:
         pid = server.worker()
         # Only slightly too heavy, because a worker that is far behind counts as one that hangs.
-        for n_reverbs in (25, 35, 50, 70, 100, 140, 200, 280, 400):
+        for n_reverbs in (25, 35, 50, 70, 100, 140, 200, 280, 400, 560, 800, 1100, 1600):
             server.osc.do("/rack/chain", " | ".join([RACK] + [f"r{number}: reverb mix=0%" for number in range(n_reverbs)]))
             before = server.status()
-            after = server.wait_for(lambda now: now["blocks"] >= before["blocks"] + RATE // BLOCK, limit_s=60.0)
+            after = server.wait_for(lambda now: now["blocks"] >= before["blocks"] + RATE // BLOCK)
             n_dry, n_late = (after[key] - before[key] for key in ("dry", "late"))
             if n_dry > 0.9 * RATE / BLOCK and n_late:  # with fewer, the rack may be in time on an idle machine
                 break
@@ -157,7 +157,7 @@ def crashing_edit():
     with playing() as server:
         assert server.command(server.process.pid, "inherit worker:worker.crash-on@1+=bad") == "done"
         server.arm("worker.crash-on@1+=bad")
-        reply, values = server.osc.ask("/rack/chain", f"{RACK} | bad: highpass 10", timeout=20.0)
+        reply, values = server.osc.ask("/rack/chain", f"{RACK} | bad: highpass 10")
         assert reply == "/fail", values
         print(f"  {values}")
         server.wait_until_wet()
@@ -173,7 +173,7 @@ def overtaken_edits():
         before = server.status()["worker_restarts"]
         for command in (("/rack/chain", f"{RACK} | bad: highpass 10"), ("/rack/chain", "bad: highpass 20"), ("/rack/clear",)):
             server.osc.send(osc_message(*command))
-        answers = [server.osc.receive(30.0) for _ in range(3)]
+        answers = [server.osc.receive() for _ in range(3)]
         print(f"  {answers}")
         assert [(reply, values[0]) for reply, values in answers] == [("/fail", "/rack/chain")] * 2 + [("/done", "/rack/clear")]
         assert "makes the rack smaller" in answers[1][1][2]
@@ -188,7 +188,7 @@ def crashing_rack():
         assert server.command(server.process.pid, "inherit worker:worker.crash-plays@20+=bad") == "done"
         server.arm("worker.crash-plays@20+=bad")
         server.osc.do("/rack/chain", f"{RACK} | bad: highpass 10")
-        print(f"  {server.wait_for(lambda now: now['quarantined'], limit_s=60.0)['quarantine_note']}")
+        print(f"  {server.wait_for(lambda now: now['quarantined'])['quarantine_note']}")
         server.wait_until_wet()
         assert "bad" not in str(server.osc.ask("/rack/get"))
 
@@ -202,7 +202,7 @@ def crashing_effect():
             assert server.command(server.process.pid, "inherit worker:worker.crash-runs@20+=bad") == "done"
             server.arm("worker.crash-runs@20+=bad")
             server.osc.do("/rack/chain", f"{RACK} | {chain}")
-            status = server.wait_for(lambda now: now["nodes_quarantined"] or now["quarantined"], limit_s=60.0)
+            status = server.wait_for(lambda now: now["nodes_quarantined"] or now["quarantined"])
             print(f"  {status['quarantine_note']}")
             effect = chain.split("bad: ")[1].split()[0]
             assert status["quarantine_note"] == f"bad: {effect} crashed twice in run; its input plays instead", status
@@ -247,8 +247,8 @@ def gpu_hang():
     """C6: a submission never completes.  The worker process that waits for it is replaced."""
     with playing("--backend", "opencl") as server:
         old = server.arm("gpu.hang@20")
-        server.worker(other_than=old, limit_s=60.0)
-        server.wait_until_wet(limit_s=60.0)
+        server.worker(other_than=old)
+        server.wait_until_wet()
         assert not os.path.exists(f"/proc/{old}"), "the old worker process still exists"
         print(f"  {server.status()['worker_note']}")
 
@@ -280,8 +280,8 @@ def gpu_lost():
     one error."""
     with playing("--backend", "opencl") as server:
         server.arm("gpu.error@20=700")
-        server.wait_for(lambda now: now["device_errors"], limit_s=60.0)
-        server.wait_until_wet(limit_s=60.0, n_blocks=HALF_A_SECOND)
+        server.wait_for(lambda now: now["device_errors"])
+        server.wait_until_wet(n_blocks=HALF_A_SECOND)
         assert server.status()["device_errors"] == 1
 
 
@@ -290,7 +290,7 @@ def gpu_late():
     with playing("--backend", "opencl") as server:
         dry = server.status()["dry"]
         pid = server.arm("gpu.late@20+200=40")
-        server.wait_for(lambda now: now["dry"] > dry, limit_s=60.0)
+        server.wait_for(lambda now: now["dry"] > dry)
         server.command(pid, "disarm")
         server.wait_until_wet(n_blocks=HALF_A_SECOND)
         assert server.worker() == pid
@@ -305,7 +305,7 @@ def cold_caches():
         assert status["nodes"] == 2, status
         return status["gpu_nodes"] == 2
 
-    with playing("--backend", "opencl", env={"POCL_CACHE_DIR": pocl, "XDG_CACHE_HOME": ours}, patience_s=60.0) as server:
+    with playing("--backend", "opencl", env={"POCL_CACHE_DIR": pocl, "XDG_CACHE_HOME": ours}) as server:
         pid = server.worker()
         for effect in ("compressor 0dB", "gate -90dB"):
             dry = server.status()["dry"]
@@ -313,14 +313,14 @@ def cold_caches():
             assert reply == "/done", values
             # While PoCL compiles, it holds a lock that its blocks need, too: they are dry, after a second the CPU plays
             # the rack, and at the next attempt PoCL plays it again.
-            status = server.wait_for(on_device, limit_s=60.0)
-            server.wait_until_wet(60.0)
+            status = server.wait_for(on_device)
+            server.wait_until_wet()
             print(f"  {effect}: {server.status()['dry'] - dry} blocks dry, {status['device_errors']} errors so far")
             shutil.rmtree(ours)
         shutil.rmtree(pocl)
         reply, values = server.osc.ask("/rack/chain", f"{RACK} | limiter", timeout=120.0)
         assert reply == "/fail" and "does not compile" in values[2], (reply, values)
-        server.wait_until_wet(60.0)
+        server.wait_until_wet()
         assert server.worker() == pid and server.status()["nodes"] == 2
         print(f"  {values[2]}")
 
@@ -451,7 +451,7 @@ def paged_out():
             if not n_bytes:
                 print("  skipped: process_madvise() is not allowed")
                 return
-            server.advance(100, limit_s=60.0)
+            server.advance(100)
             faults[options] = audio_faults(pid) - before
             print(f"  {' '.join(options) or 'locked'}: {n_bytes >> 10} kB may be reclaimed, {faults[options]} page faults")
             server.stop()

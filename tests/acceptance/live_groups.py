@@ -73,13 +73,14 @@ def refused_edits():
         server.wait_until_wet()
         before = server.status()
         for _ in range(3):
-            reply, values = server.osc.ask("/rack/do", "set bad.after 0", "set bad.group two", timeout=30.0 * SLOWNESS)
+            reply, values = server.osc.ask("/rack/do", "set bad.after 0", "set bad.group two")
             assert reply == "/fail" and 'the process of the group "two" was killed by SIGSEGV' in values[2], values
         server.advance(2 * RATE // BLOCK)
         now = server.status()
         assert now["nodes_quarantined"] == 0, now["quarantine_note"]
-        assert now["group_dry"] == before["group_dry"] or now["late"] != before["late"], now
         assert "after=-1 group=one" in server.osc.ask("/rack/get")[1][0]
+        if now["group_dry"] != before["group_dry"]:  # also if a busy machine does not run the process
+            raise Stalled(now)
 
 
 def group_processes(server):
@@ -130,7 +131,7 @@ def play_fault(fault, format, words):
         check_threads(server)
         first = int(before["blocks"])
         if words:
-            now = server.wait_for(lambda now: now["nodes_quarantined"] == 1, limit_s=30.0)
+            now = server.wait_for(lambda now: now["nodes_quarantined"] == 1)
             note = now["quarantine_note"].replace('"', "")
             assert f"bad: {format} {plugin} {'hung' if fault == 'hang_run' else 'crashed'} twice in" in note, now
             assert now["group_dry"] > before["group_dry"], now
@@ -185,15 +186,15 @@ def judge_fault(fault, format, words):
 def main():
     faults = sys.argv[2:] or list(FAULTS)
     with scratch():
-        formats = find_formats()
+        formats, failed = find_formats(), 0
         if not sys.argv[2:]:
             same_samples()
-            refused_edits()
+            failed = side_by_side([(refused_edits,)], n_processes=1)
         time_s = np.arange(60 * RATE) / RATE
         write_wav("sine.wav", RATE, np.repeat(LEVEL * np.sin(2.0 * np.pi * 1000.0 * time_s)[:, None], 2, axis=1))
         rows = [(fault, *FAULTS[fault]) for fault in faults]
         rows = [(judge_fault, fault, format if format in formats else "ladspa", words) for fault, format, words in rows]
-        sys.exit(side_by_side(rows, n_processes=2) > 0)
+        sys.exit(failed + side_by_side(rows, n_processes=2) > 0)
 
 
 main()

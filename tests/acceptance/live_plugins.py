@@ -90,8 +90,8 @@ def follow_latency():
         server.wait_until_wet()
         assert server.status()["rack_latency_frames"] == before
         server.osc.do("/node/m/frames", after)
-        server.wait_for(lambda now: now["latency_changes"] > 0, limit_s=20.0)
-        server.wait_for(lambda now: now["rack_latency_frames"] == after, limit_s=20.0)
+        server.wait_for(lambda now: now["latency_changes"] > 0)
+        server.wait_for(lambda now: now["rack_latency_frames"] == after)
         for _ in range(30):  # until no block of a whole second is late, and so dry
             late = server.status()["late"]
             server.advance(RATE // BLOCK)
@@ -115,7 +115,7 @@ def break_plugin(server, format, label):
     plugin, reason = FAULTY[format].format(label), FAULTS[label]
     server.osc.do("/rack/chain", f"{PLAIN} | f: {format} {plugin} after=40")
     if reason:
-        now = server.wait_for(lambda now: now["nodes_quarantined"] > before["nodes_quarantined"], limit_s=60.0)
+        now = server.wait_for(lambda now: now["nodes_quarantined"] > before["nodes_quarantined"])
         assert reason in now["worker_note"] and f"run of f ({format} " in now["worker_note"], now["worker_note"]
         server.wait_until_wet(n_blocks=RATE // BLOCK)
         assert server.status()["quarantined"] == before["quarantined"]

@@ -41,13 +41,13 @@ def server_of(rack, seconds=90):
 
 
 def save(server, node="a"):
-    reply, values = server.osc.ask(f"/node/{node}/state/save", timeout=30.0)
+    reply, values = server.osc.ask(f"/node/{node}/state/save")
     assert reply == "/done", values
     return values[-1]
 
 
 def fail(server, address, *arguments):
-    reply, values = server.osc.ask(address, *arguments, timeout=30.0)
+    reply, values = server.osc.ask(address, *arguments)
     assert reply == "/fail", (address, values)
     return values[-1]
 

@@ -10,7 +10,6 @@ from common import *
 
 need("pipewire", "wireplumber", "dbus-daemon", "pw-jack", "pw-cli", "pw-metadata", "jack_lsp", "jack_connect", "jack_disconnect")
 
-LIMIT_S = 20.0
 # Configuration without real devices, in the syntax of WirePlumber 0.4 and of its successors.
 NO_DEVICES = {
     "wireplumber/main.lua.d/60-none.lua": "\n".join(
@@ -136,7 +135,7 @@ def names_pw_jack(pipewire):
     env = {**os.environ, **pipewire.env}
     for driver in ("jack", "auto"):
         command = [PROGRAM, "run", "--osc-port", "0", "--io", driver, "--duration", "1", ""]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60.0, check=False)
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=LIMIT_S, check=False)
         print(f"--io {driver} beside PipeWire: exit code {done.returncode}: {done.stderr.strip()}")
         # --io auto may play on PortAudio if the machine has a device.
         on_device = driver == "auto" and "playing on portaudio" in done.stderr
@@ -298,7 +297,7 @@ with scratch() as folder, PipeWire(folder) as pipewire:
         pipewire.expect("rack", screens | monitors, rack)
         rack.stop()
     bad = [PROGRAM, "run", "--osc-port", "0", "--io", "jack", "--connect", "(", ""]
-    done = subprocess.run(bad, env={**os.environ, **pipewire.jack_env}, capture_output=True, text=True, timeout=60.0, check=False)
+    done = subprocess.run(bad, env={**os.environ, **pipewire.jack_env}, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert done.returncode == 2 and "no regular expression" in done.stderr, done
     try:
         sessions(pipewire, folder)

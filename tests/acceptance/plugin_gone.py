@@ -55,11 +55,11 @@ def bypassed(server):
 def lose_worker(server):
     pid = server.status()["worker_pid"]
     os.kill(pid, signal.SIGKILL)
-    server.worker(other_than=pid, limit_s=60.0)
+    server.worker(other_than=pid)
 
 
 def scan(server):
-    server.osc.ask("/server/scan", timeout=30.0)
+    server.osc.ask("/server/scan")
 
 
 def take_away(how):
@@ -86,7 +86,7 @@ def lose_plugin(server, how, says):
     spans = [wet(server)]
     take_away(how)
     lose_worker(server)
-    now = server.wait_for(lambda now: now["nodes_quarantined"] >= before["nodes_quarantined"] + 3, limit_s=60.0)
+    now = server.wait_for(lambda now: now["nodes_quarantined"] >= before["nodes_quarantined"] + 3)
     note = now["quarantine_note"]
     assert "p: ladspa effects/gain cannot be loaded (" in note and says in note, note
     assert "its input plays instead, as those of 2 other nodes" in note, note
@@ -103,7 +103,7 @@ def lose_plugin(server, how, says):
     server.osc.do("/rack/remove", "h")
     bring_back(how)
     scan(server)
-    until(lambda: not bypassed(server), server.status, limit_s=60.0)
+    until(lambda: not bypassed(server), server.status)
     spans.append(wet(server))
     print(f"{how}: {note}")
     return spans
@@ -133,7 +133,7 @@ def one_state_comes_back():
     os.mkdir("kept")
     with server_of('a: lv2 "urn:warprack:learner"', np.full(RATE * 60, LEVEL)) as server:
         wet(server)
-        state = server.osc.ask("/node/a/state/save", timeout=30.0)[1][-1]
+        state = server.osc.ask("/node/a/state/save")[1][-1]
         for name in names:
             shutil.copy(f"root/{state}", f"root/{name}.state")
         server.osc.do("/rack/chain", " | ".join(f'{name}: lv2 "urn:warprack:learner" state={name}.state' for name in names))
@@ -141,19 +141,19 @@ def one_state_comes_back():
         for name in names:
             os.rename(f"root/{name}.state", f"kept/{name}.state")
         lose_worker(server)
-        server.wait_for(lambda now: now["nodes_quarantined"] == 20, limit_s=60.0)
+        server.wait_for(lambda now: now["nodes_quarantined"] == 20)
         wet(server)
         assert bypassed(server) == names, bypassed(server)
         os.rename("kept/p7.state", "root/p7.state")
         scan(server)
         names.remove("p7")
-        until(lambda: bypassed(server) == names, lambda: bypassed(server), limit_s=30.0)
+        until(lambda: bypassed(server) == names, lambda: bypassed(server))
         server.osc.do("/rack/remove", "p0")
         assert bypassed(server) == names[1:], bypassed(server)
         for name in names:
             os.rename(f"kept/{name}.state", f"root/{name}.state")
         scan(server)
-        until(lambda: not bypassed(server), lambda: bypassed(server), limit_s=30.0)
+        until(lambda: not bypassed(server), lambda: bypassed(server))
         server.stop()
 
 
@@ -166,16 +166,16 @@ def lose_state(format, rack):
     scan_here()
     with server_of(rack, np.full(RATE * 60, LEVEL)) as server:
         wet(server)
-        name = server.osc.ask("/node/a/state/save", timeout=30.0)[1][-1]
+        name = server.osc.ask("/node/a/state/save")[1][-1]
         spans = [wet(server)]
         os.rename(f"root/{name}", "kept.state")
         lose_worker(server)
-        now = server.wait_for(lambda now: now["nodes_quarantined"] == 1, limit_s=60.0)
+        now = server.wait_for(lambda now: now["nodes_quarantined"] == 1)
         assert f"cannot be loaded ({name}" in now["quarantine_note"], now["quarantine_note"]
         spans.append(wet(server))
         os.rename("kept.state", f"root/{name}")
         scan(server)
-        until(lambda: not bypassed(server), server.status, limit_s=60.0)
+        until(lambda: not bypassed(server), server.status)
         spans.append(wet(server))
         server.stop()
     levels = [level_at(frame) for frame in spans]
@@ -202,10 +202,10 @@ def lose_usability():
                 file.write(text)
             os.rename("new.ttl", "lv2/fixtures.lv2/fixtures.ttl")
             scan(server)
-            server.wait_for(lambda now: "cannot take over" in now["worker_note"] or not gone, limit_s=60.0)
+            server.wait_for(lambda now: "cannot take over" in now["worker_note"] or not gone)
             if gone:
                 lose_worker(server)
-            until(lambda: bypassed(server) == gone, server.status, server.output, limit_s=60.0)
+            until(lambda: bypassed(server) == gone, server.status, server.output)
             spans.append(wet(server))
             print(server.status()["quarantine_note"])
         now = server.status()

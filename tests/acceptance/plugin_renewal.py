@@ -32,7 +32,7 @@ def renew(server):
 
 
 def other_worker(server, before):
-    server.wait_for(lambda now: now["worker_pid"] not in (0, before["worker_pid"]), limit_s=60.0)
+    server.wait_for(lambda now: now["worker_pid"] not in (0, before["worker_pid"]))
     server.wait_until_wet(n_blocks=20)
 
 
@@ -83,13 +83,13 @@ with scratch():
         while time.monotonic() < began + 3.0:
             server.osc.do("/server/scan")
             time.sleep(0.02)
-        assert scans(server) <= before + 2, server.output()
+        assert scans(server) <= before + 2 + (time.monotonic() - began) // 5.0, server.output()
         n_reloads = server.output().count("rack.re")
         server.process.send_signal(signal.SIGHUP)
         for _ in range(100):
             server.osc.do("/server/scan")
             time.sleep(0.02)
-        assert server.output().count("rack.re") > n_reloads, server.output()
+        until(lambda: server.output().count("rack.re") > n_reloads, server.output, process=server.process)
 
     for name in os.listdir("."):
         if name.startswith("warprack"):

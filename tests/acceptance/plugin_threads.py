@@ -36,7 +36,7 @@ def play(server, rack):
     before = server.status()
     server.osc.send(osc_message("/rack/chain", rack))
     keys = ("nodes_quarantined", "quarantined")
-    after = server.wait_for(lambda now: any(now[key] > before[key] for key in keys), limit_s=60.0)
+    after = server.wait_for(lambda now: any(now[key] > before[key] for key in keys))
     print(f"  {after['quarantine_note']}", flush=True)
     return before, after
 

@@ -7,7 +7,7 @@ import json
 from common import *
 
 NAMES = json.loads(subprocess.run([os.environ["WARPRACK_NAMES"]], capture_output=True, check=True).stdout)
-PATIENCE_S = 15.0 * SLOWNESS
+PATIENCE_S = LIMIT_S * SLOWNESS
 
 # Keys that change without a fault, and keys that change when the machine stalls.
 ALWAYS = """uptime_s blocks worker_blocks load_p50 load_p99 load_max callback_ns_max osc_packets osc_messages osc_sent

@@ -10,7 +10,6 @@ import ctypes
 
 from common import *
 
-LIMIT_S = 10.0  # after which a slow client is closed
 END, ESC = b"\xc0", b"\xdb"
 
 
@@ -19,7 +18,7 @@ class Tcp:
 
     def __init__(self, port, is_slip=False, source="127.0.0.1", target="127.0.0.1", client=None):
         self.is_slip = is_slip
-        self.socket = client or socket.create_connection((target, port), timeout=20.0 * SLOWNESS, source_address=(source, 0))
+        self.socket = client or socket.create_connection((target, port), timeout=LIMIT_S * SLOWNESS, source_address=(source, 0))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.arrived = b""
 
@@ -263,9 +262,9 @@ class SlowClients:
         self.n_asked = n_bytes // len(question)
 
     def expect_closed(self, server):
-        after = server.wait_for(lambda now: now["osc_connections_slow"] == 2, limit_s=3 * LIMIT_S)
+        after = server.wait_for(lambda now: now["osc_connections_slow"] == 2)
         assert after["osc_dropped"] == 0, after["osc_dropped"]
-        self.half.socket.settimeout(20.0)
+        self.half.socket.settimeout(LIMIT_S * SLOWNESS)
         assert self.half.is_closed()
         self.half.close()
         self.deaf.close()
@@ -345,7 +344,7 @@ with scratch(), Server("--backend", "cpu", "--io", "dummy", "lowcut: highpass 80
     expect_garbage(server)
     why = expect_foreign_clients(server)
     slow.expect_closed(server)
-    server.wait_for(lambda now: now["osc_connections"] == 0, limit_s=3 * LIMIT_S)
+    server.wait_for(lambda now: now["osc_connections"] == 0)
     late = holdings(server.process.pid)
     print(f"figure: held {held}, then {late}")
     assert late["fds"] < held["fds"] and (late["rss_kb"] <= held["rss_kb"] + 4096 or is_sanitized()), (held, late)

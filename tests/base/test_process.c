@@ -408,23 +408,34 @@ TEST(a_process_that_is_left_is_killed_at_its_time_and_freed_when_it_has_ended)
 
 /// Each one is to be killed TOGETHER_NS from now.
 #define TOGETHER_NS (500U * NS_PER_MS)
+#define N_TOGETHER  6U
 
-TEST(processes_that_do_not_end_are_waited_for_together)
+/// Returns the time that processes which do not end have had.
+static uint64_t
+end_together(void)
 {
-  int sockets[6];
+  int sockets[N_TOGETHER];
   Process* left = NULL;
   const uint64_t began_ns = time_now_ns();
-  for (size_t p = 0; p < ARRAY_LEN(sockets); ++p) {
+  for (size_t p = 0; p < N_TOGETHER; ++p) {
     process_leave(&left, start("stay", &sockets[p]), began_ns + TOGETHER_NS);
   }
   process_end_left(&left);
   const uint64_t passed_ns = time_now_ns() - began_ns;
   ck_assert_ptr_null(left);
   ck_assert(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
-  ck_assert_uint_ge(passed_ns, TOGETHER_NS); // they had their time
-  ck_assert_uint_lt(passed_ns, ARRAY_LEN(sockets) * TOGETHER_NS);
-  for (size_t p = 0; p < ARRAY_LEN(sockets); ++p) {
+  ck_assert_uint_ge(passed_ns, TOGETHER_NS);
+  for (size_t p = 0; p < N_TOGETHER; ++p) {
     close(sockets[p]);
+  }
+  return passed_ns;
+}
+
+TEST(processes_that_do_not_end_are_waited_for_together)
+{
+  uint32_t n = 0;
+  while (end_together() >= N_TOGETHER * TOGETHER_NS) { // the machine stalled
+    ck_assert_uint_lt(++n, 10U);
   }
 }
 

@@ -40,12 +40,20 @@ hear_one(const uint8_t status, const uint8_t first, const uint8_t second)
   hear(&(Bytes){ { status, first, second } }, 1U);
 }
 
+/// Wait for the next message that is sent.
+static MidiEvent
+next_sent(void)
+{
+  MidiEvent event = { 0 };
+  AWAIT(fake_engine_sent_midi(rig.engine, &event, 1U));
+  return event;
+}
+
 /// Wait for the next message that is sent, and fail the test unless it is this one.
 static void
 expect_sent(const uint8_t status, const uint8_t first, const uint8_t second)
 {
-  MidiEvent event = { 0 };
-  AWAIT(fake_engine_sent_midi(rig.engine, &event, 1U));
+  const MidiEvent event = next_sent();
   ck_assert_uint_eq(event.n_bytes, 3);
   ck_assert_msg(event.bytes[0] == status && event.bytes[1] == first && event.bytes[2] == second,
                 "%02x %u %u", event.bytes[0], event.bytes[1], event.bytes[2]);
@@ -265,21 +273,46 @@ TEST(feedback_follows_the_document)
   expect_sent(0xB0, 8, 117); // the others show their values already
 }
 
-TEST(a_controller_that_moves_gets_no_feedback_until_it_rests)
+/// Move controller 7, and set what it and controller 8 show.  Returns false if 8 gets no feedback
+/// while 7 is held, because the machine stalled.
+static bool
+set_beside_a_hand(const double gain_db, const double frequency_hz, const uint8_t shown)
+{
+  const uint64_t began_ns = time_now_ns();
+  hear_one(0xB0, 7, 100);
+  client_ask(rig.client, "/done /rack/set", "/rack/set", "sf", "vol.gain", gain_db);
+  client_ask(rig.client, "/done /rack/set", "/rack/set", "sf", "lowcut.frequency", frequency_hz);
+  const MidiEvent event = next_sent();
+  if (event.bytes[1] == 7U) {
+    ck_assert_uint_ge(time_now_ns() - began_ns, MIDI_HOLD_NS);
+    return false;
+  }
+  ck_assert_uint_eq(event.bytes[1], 8);
+  ck_assert_uint_eq(event.bytes[2], shown);
+  return true;
+}
+
+static bool
+feed_beside_a_hand(void)
 {
   client_ask(rig.client, "/done /rack/do 1 *", "/rack/do", "s",
              "midi cc 1:7 vol.gain -100dB..27dB\nmidi cc 1:8 lowcut.frequency 80Hz..8kHz");
   fake_engine_hear(rig.engine, NULL, 0);
   expect_sent(0xB0, 7, 94);
   expect_sent(0xB0, 8, 0);
-  hear_one(0xB0, 7, 100);
-  client_ask(rig.client, "/done /rack/set", "/rack/set", "sf", "lowcut.frequency", 8000.0);
-  expect_sent(0xB0, 8, 127); // while 7 is held; the fake engine does not move the parameter
+  if (!set_beside_a_hand(-6.0, 8000.0, 127)) { // the fake engine does not move the parameter
+    return false;
+  }
   expect_sent(0xB0, 7, 94);
-  hear_one(0xB0, 7, 100);
-  client_ask(rig.client, "/done /rack/set", "/rack/set", "sf", "vol.gain", 0.0); // as 100 does
-  client_ask(rig.client, "/done /rack/set", "/rack/set", "sf", "lowcut.frequency", 80.0);
-  expect_sent(0xB0, 8, 0);
+  return set_beside_a_hand(0.0, 80.0, 0); // as 100 does
+}
+
+TEST(a_controller_that_moves_gets_no_feedback_until_it_rests)
+{
+  while (!feed_beside_a_hand()) {
+    control_rig_stop();
+    control_rig_start();
+  }
   time_sleep(300U * NS_PER_MS);
   client_ask(rig.client, "/done /rack/set", "/rack/set", "sf", "lowcut.frequency", 8000.0);
   expect_sent(0xB0, 8, 127); // 7 is where it should be

@@ -212,7 +212,7 @@ play_until(TestDriver* const driver, const float level)
 {
   for (uint32_t tries = 0; tries < 1000U && !last_is(driver, level); ++tries) {
     driver_play(driver, 4);
-    time_sleep(5000000);
+    time_sleep(NS_PER_S / 20U);
   }
   ck_assert_msg(last_is(driver, level), "the level is not %g", (double)level);
 }

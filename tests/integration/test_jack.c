@@ -274,8 +274,7 @@ static jack_client_t*
 start_player(const Jackd* const jackd, Player* const player)
 {
   jack_client_t* client = NULL;
-  for (unsigned tries = 0; !client; ++tries) {
-    ck_assert_uint_lt(tries, 10U);
+  while (!client) { // the time limit of the test ends this
     client = jack_rig_client(jackd, "player");
     jack_set_process_callback(client, play_midi, player);
     player->out = jack_port_register(client, "out", JACK_DEFAULT_MIDI_TYPE, JackPortIsOutput, 0);

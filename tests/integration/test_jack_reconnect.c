@@ -140,10 +140,7 @@ static void
 change_wire(const Jackd* const jackd, const char* const tool, const char* const from,
             const char* const to)
 {
-  for (unsigned tries = 0; jackd_tool(jackd, tool, from, to, NULL); ++tries) {
-    ck_assert_msg(tries < 100U, "%s %s %s fails", tool, from, to);
-    usleep(20000);
-  }
+  AWAIT(!jackd_tool(jackd, tool, from, to, NULL));
 }
 
 static void
@@ -159,12 +156,7 @@ static pid_t
 start_peer(const Jackd* const jackd)
 {
   const pid_t pid = jackd_run(jackd, getenv("WARPRACK_JACK_PEER"));
-  for (unsigned tries = 0; jackd_tool(jackd, "jack_lsp", "peer:in", NULL) ||
-                           jackd_tool(jackd, "jack_connect", "peer:out", "peer:in", NULL);
-       ++tries) {
-    ck_assert_msg(tries < 100U, "the peer does not start");
-    usleep(20000);
-  }
+  change_wire(jackd, "jack_connect", "peer:out", "peer:in");
   change_wire(jackd, "jack_disconnect", "peer:out", "peer:in");
   return pid;
 }

@@ -344,19 +344,32 @@ TEST(a_plugin_of_a_group_starts_no_process)
 }
 #endif
 
-TEST(a_late_process_is_not_waited_for)
+/// Each block takes the process 10 ms, so that it runs few of them.  Returns false if the machine
+/// stalled for so long that it may have run more.
+static bool
+play_late(const Plugin* const plugin)
 {
-  group_rig_start();
-  GroupRig* const node = open_node(find_plugin(&(Faults){ LADSPA }, "sleeps"), "late", 0.0);
+  GroupRig* const node = open_node(plugin, "late", 0.0);
   fx_wait(FX_WAIT_THREAD, false);
   const uint64_t began_ns = time_now_ns();
   group_rig_play_blocks(node, N_BLOCKS);
-  // Each block takes the process 10 ms, so that it has run few of them.
-  ck_assert_uint_lt(time_now_ns() - began_ns, N_BLOCKS / 2U * 10U * NS_PER_MS);
-  ck_assert_uint_gt(fx_take_missed(), N_BLOCKS / 2U);
-  ck_assert(is_input(node, (N_BLOCKS - 1U) * BLOCK));
+  const bool is_judged = time_now_ns() - began_ns < N_BLOCKS / 2U * 10U * NS_PER_MS;
+  const uint64_t n_missed = fx_take_missed();
+  ck_assert(!is_judged || n_missed > N_BLOCKS / 2U);
+  ck_assert(!is_judged || is_input(node, (N_BLOCKS - 1U) * BLOCK));
   ck_assert_float_le(largest_step(node), 0.05F);
   group_rig_close(node);
+  return is_judged;
+}
+
+TEST(a_late_process_is_not_waited_for)
+{
+  const Plugin* const plugin = find_plugin(&(Faults){ LADSPA }, "sleeps");
+  uint32_t n = 0;
+  group_rig_start();
+  while (!play_late(plugin)) {
+    ck_assert_uint_lt(++n, 20U);
+  }
 }
 
 static const uint32_t numbers[] = { 1U, 8U }; // 8: as many as threads

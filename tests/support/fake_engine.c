@@ -4,13 +4,12 @@
 #include "fake_engine.h"
 
 #include "scoped.h"
+#include "suite.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MAX_SETS 32768U
 #define MAX_MIDI 1024U
@@ -170,10 +169,7 @@ static void
 answer_held(Engine* const engine, const EngineReply* const reply)
 {
   HeldEdit edit = { NULL, NULL };
-  for (int ms = 0; ms < 30000 && !take_held(engine, reply, &edit); ++ms) {
-    usleep(1000);
-  }
-  ck_assert_msg(edit.done != NULL, "the engine received no edit within 30 s");
+  AWAIT(take_held(engine, reply, &edit));
   edit.done(edit.context, reply);
 }
 

@@ -5,6 +5,7 @@
 #define WARPRACK_TESTS_FAKE_EVENTS_H
 
 #include "io/io.h"
+#include "suite.h"
 
 #include <stdatomic.h>
 #include <unistd.h>
@@ -67,12 +68,14 @@ poll_for(Io* const io, const unsigned n)
 /// A summary of the calls that the driver has made to the newest `fake_events()`, for messages.
 const char* fake_story(void);
 
-/// Poll every 10 ms until `condition` is true.  After about 20 s it fails the test and prints
-/// fake_story().
+/// Poll every 10 ms until `condition` is true.  After the time of AWAIT() it fails the test and
+/// prints fake_story().
 #define POLL_UNTIL(io, condition)                                                                  \
   do {                                                                                             \
-    for (unsigned tries_ = 0; io_poll(io), !(condition); ++tries_) {                               \
-      ck_assert_msg(tries_ < 2000U, "waited in vain for " #condition "\n%s", fake_story());        \
+    const uint64_t end_ns_ = time_now_ns() + suite_limit_ns();                                     \
+    while (io_poll(io), !(condition)) {                                                            \
+      ck_assert_msg(time_now_ns() < end_ns_, "waited in vain for " #condition "\n%s",              \
+                    fake_story());                                                                 \
       usleep(10000);                                                                               \
     }                                                                                              \
   } while (0)

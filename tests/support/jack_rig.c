@@ -36,10 +36,10 @@ jack_rig_client(const Jackd* const jackd, const char* const name)
   const jack_options_t options = JackNoStartServer | JackServerName | JackUseExactName;
   jack_status_t status = 0;
   jack_client_t* client = NULL;
-  for (unsigned tries = 0; !client; ++tries) {
-    ck_assert_msg(tries < 100U, "the server refuses '%s': %#x", name, (unsigned)status);
-    usleep(tries > 0U ? 20000 : 0);
-    client = jack_client_open(name, options, &status, jackd->name);
+  const uint64_t end_ns = time_now_ns() + suite_limit_ns();
+  while (!(client = jack_client_open(name, options, &status, jackd->name))) {
+    ck_assert_msg(time_now_ns() < end_ns, "the server refuses '%s': %#x", name, (unsigned)status);
+    usleep(20000);
   }
   return client;
 }
@@ -84,8 +84,5 @@ jack_rig_has_property(jack_client_t* const probe, const char* const port, const 
 void
 jack_rig_wait_for_end(jack_client_t* const probe)
 {
-  for (unsigned tries = 0; jack_port_by_name(probe, "rack:in_1"); ++tries) {
-    ck_assert_msg(tries < 2000U, "the server does not remove the closed client's ports");
-    usleep(10000);
-  }
+  AWAIT(!jack_port_by_name(probe, "rack:in_1"));
 }

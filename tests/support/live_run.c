@@ -62,7 +62,7 @@ const char*
 live_ask(const char* const* const more)
 {
   static char answer[8192];
-  const char* const first[] = { "send", "--osc-port", live_port, NULL };
+  const char* const first[] = { "send", "--osc-port", live_port, "--timeout", "60", NULL };
   const char* words[MAX_WORDS];
   SCOPED(program_clear) Program sender = { .pid = 0 };
   join_words(words, first, more);

@@ -3,8 +3,9 @@
 
 #include "osc_client.h"
 
+#include "suite.h"
+
 #include <arpa/inet.h>
-#include <check.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -188,8 +189,8 @@ static void
 receive_packet(OscClient* const client)
 {
   struct pollfd fd = { client->fd, POLLIN, 0 };
-  ck_assert_msg(poll(&fd, 1, 30000) == 1, "no answer within 30 s; the last one was: %s",
-                client->answer);
+  const int limit_ms = (int)(suite_limit_ns() / NS_PER_MS);
+  ck_assert_msg(poll(&fd, 1, limit_ms) == 1, "no answer; the last one was: %s", client->answer);
   const ssize_t n = recv(client->fd, client->packet, sizeof(client->packet), 0);
   ck_assert_int_gt(n, 0);
   ++client->n_packets;

@@ -56,7 +56,8 @@ play(const char* const processes, const uint32_t n_processes)
   read_port(port, sizeof(port));
   for (uint32_t e = 0; e < 12U; ++e) {
     SCOPED(program_clear) Program edit = { .pid = 0 };
-    PROGRAM_RUN(&edit, "send", "--osc-port", port, "/rack/chain", chains[e % ARRAY_LEN(chains)]);
+    PROGRAM_RUN(&edit, "send", "--osc-port", port, "--timeout", "60", "/rack/chain",
+                chains[e % ARRAY_LEN(chains)]);
     ck_assert_msg(edit.exit_code == 0, "%s", edit.err);
   }
   ck_assert_int_eq(kill(program.pid, SIGTERM), 0);

@@ -303,8 +303,7 @@ TEST(reports_come_at_most_twenty_times_a_second)
   const uint64_t began = time_now_ns();
   SCOPED_RING Ring* ring = new_ring();
   arm(&rig, ring);
-  for (uint32_t n = 0; n < 1000U && rig.n_received[WIRE_STATUS] < 10U;
-       ++n) { // each block changes it
+  while (rig.n_received[WIRE_STATUS] < 10U) { // each block changes it; the time limit ends this
     struct pollfd there = { .fd = wire_fd(rig.wire), .events = POLLIN };
     play(ring, 0.0F);
     if (poll(&there, 1, 2) == 1) {
@@ -313,7 +312,6 @@ TEST(reports_come_at_most_twenty_times_a_second)
       ++rig.n_received[rig.last.kind];
     }
   }
-  ck_assert_uint_eq(rig.n_received[WIRE_STATUS], 10);
   const uint64_t periods = (time_now_ns() - began) / 50000000U;
   ck_assert_msg(periods >= 10U - 2U, "10 in %u periods", (unsigned)periods); // one comes at ARMED
   stop(&rig);

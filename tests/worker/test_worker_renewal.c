@@ -201,17 +201,19 @@ TEST(a_latency_that_changes_all_the_time_is_followed_with_rests)
 {
   static Bench bench;
   WorkerFacts facts;
-  WorkerStatus status;
+  WorkerStatus status = { .counts = { .latency_changes = 0 } };
   fx.latency = moving_latency;
   start(&bench, false, &facts);
   const uint64_t began_ns = time_now_ns();
-  for (uint32_t n = 1; time_now_ns() - began_ns < NS_PER_S + NS_PER_S / 5U; ++n) {
+  uint64_t took_ns = 0;
+  for (uint32_t n = 1; took_ns < NS_PER_S + NS_PER_S / 5U || !status.counts.latency_changes; ++n) {
     bench_play(&bench);
     atomic_store(&moving_frames, n);
+    worker_calls.status(bench.worker, &status);
+    took_ns = time_now_ns() - began_ns;
   }
-  worker_calls.status(bench.worker, &status);
-  ck_assert_uint_ge(status.counts.latency_changes, 1U);
-  ck_assert_uint_le(status.counts.latency_changes, 2U); // after 0 and 0.5 s, then after 1.5 s
+  // After 0 and 0.5 s, then after 1.5 s; the machine may stall.
+  ck_assert(status.counts.latency_changes <= 2U || took_ns > NS_PER_S + NS_PER_S / 3U);
   bench_clear(&bench);
 }
 

@@ -80,6 +80,12 @@ def fir_files(n):
     return files
 
 
+def merged_file(tap_files, file="merged.txt"):
+    """A file with the coefficients of all filters in one."""
+    np.savetxt(file, functools.reduce(np.convolve, [np.loadtxt(taps) for taps in tap_files]), fmt="%.17g")
+    return file
+
+
 def filtered(file, tap_files, seconds):
     samples = read(file, seconds)
     for taps in tap_files:
@@ -116,6 +122,11 @@ def filters_are_right():
         signal.cheby1(2, 0.1, 1500, "highpass", fs=RATE, output="sos"), signal.cheby1(2, 0.1, 1800, "lowpass", fs=RATE, output="sos"),
     ])
     return verdict(rendered(FILTERS, samples), signal.sosfilt(sections, samples, axis=0), -120.0)
+
+
+def filters_of_files_are_right(rack, tap_files):
+    samples = read(noise_file("check_fir.wav", 2, 2.0))
+    return verdict(rendered(rack, samples), filtered("check_fir.wav", tap_files, 2.0), -120.0)
 
 
 def convolver_is_right():

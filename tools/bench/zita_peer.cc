@@ -5,10 +5,11 @@
 // where a block waits for the threads that do the larger partitions, on one core for all: every
 // block's time is all of the work, none of it is late.
 //
-//   zita_peer CONVOLUTIONS BLOCK_FRAMES IR_FRAMES LARGEST_PARTITION N_BLOCKS
+//   zita_peer CHANNELS BLOCK_FRAMES IR_FRAMES LARGEST_PARTITION N_BLOCKS [matrix]
 //
 // prints the processor time that all its threads took for N_BLOCKS, and then the time of each
-// block, in nanoseconds, one per line.
+// block, in nanoseconds, one per line.  With `matrix`, a response of its own leads from every
+// channel to every channel; without, several of its objects, of 64 channels each, share the work.
 
 #include <zita-convolver.h>
 
@@ -39,18 +40,29 @@ noise(const uint32_t n_frames, const float gain)
   return samples;
 }
 
+struct Work {
+  uint32_t n, block, ir_frames, largest, n_blocks; // n: channels of one object
+  bool matrix;
+};
+
 static bool
-set_up(Convproc& convproc, const uint32_t n, const uint32_t block, const uint32_t ir_frames,
-       const uint32_t largest)
+set_up(Convproc& convproc, const Work& work)
 {
-  const uint32_t smallest = block > Convproc::MINPART ? block : +Convproc::MINPART;
-  std::vector<float> ir = noise(ir_frames, 0.01F);
+  const uint32_t n = work.n;
+  const int32_t ir_frames = static_cast<int32_t>(work.ir_frames);
+  const uint32_t smallest = work.block > Convproc::MINPART ? work.block : +Convproc::MINPART;
+  std::vector<float> ir = noise(work.ir_frames, 0.01F);
   convproc.set_options(Convproc::OPT_VECTOR_MODE | Convproc::OPT_FFTW_MEASURE);
-  bool good = !convproc.configure(n, n, ir_frames, block, smallest,
-                                  largest > smallest ? largest : smallest, 0.0F) &&
-              !convproc.impdata_create(0, 0, 1, ir.data(), 0, static_cast<int32_t>(ir_frames));
-  for (uint32_t c = 1; good && c < n; ++c) {
-    good = !convproc.impdata_link(0, 0, c, c);
+  bool good = !convproc.configure(n, n, work.ir_frames, work.block, smallest,
+                                  work.largest > smallest ? work.largest : smallest, 0.0F);
+  for (uint32_t c = 0; good && c < n; ++c) {
+    for (uint32_t out = 0; work.matrix && good && out < n; ++out) {
+      good = !convproc.impdata_create(c, out, 1, ir.data(), 0, ir_frames);
+    }
+    if (!work.matrix) {
+      good = c ? !convproc.impdata_link(0, 0, c, c)
+               : !convproc.impdata_create(0, 0, 1, ir.data(), 0, ir_frames);
+    }
   }
   return good && !convproc.start_process(0, SCHED_OTHER);
 }
@@ -58,33 +70,41 @@ set_up(Convproc& convproc, const uint32_t n, const uint32_t block, const uint32_
 int
 main(const int argc, char** const argv)
 {
-  if (argc != 6) {
-    fprintf(stderr, "usage: zita_peer CONVOLUTIONS BLOCK_FRAMES IR_FRAMES LARGEST N_BLOCKS\n");
+  if (argc != 6 && argc != 7) {
+    fprintf(stderr, "usage: zita_peer CHANNELS BLOCK_FRAMES IR_FRAMES LARGEST N_BLOCKS [matrix]\n");
     return 2;
   }
-  const uint32_t n = static_cast<uint32_t>(atoi(argv[1]));
-  const uint32_t block = static_cast<uint32_t>(atoi(argv[2]));
-  const uint32_t ir_frames = static_cast<uint32_t>(atoi(argv[3]));
-  const uint32_t n_blocks = static_cast<uint32_t>(atoi(argv[5]));
-  static Convproc convproc; // its threads outlive main: see the end
-  if (!set_up(convproc, n, block, ir_frames, static_cast<uint32_t>(atoi(argv[4])))) {
-    return 2; // a block size that zita-convolver does not do: the caller says so
+  uint32_t numbers[5];
+  for (int i = 0; i < 5; ++i) {
+    numbers[i] = static_cast<uint32_t>(atoi(argv[i + 1]));
   }
-  const std::vector<float> in = noise(block, 1.0F);
-  const uint32_t n_before = ir_frames / block; // fill its memory first
+  const uint32_t n_objects = (numbers[0] + Convproc::MAXINP - 1U) / Convproc::MAXINP;
+  const Work work = {
+    numbers[0] / n_objects, numbers[1], numbers[2], numbers[3], numbers[4], argc == 7
+  };
+  auto* const objects = new Convproc[n_objects]; // their threads outlive main: see the end
+  for (uint32_t i = 0; i < n_objects; ++i) {
+    if (numbers[0] % n_objects || (work.matrix && i) || !set_up(objects[i], work)) {
+      return 2; // a size that zita-convolver does not do: the caller says so
+    }
+  }
+  const std::vector<float> in = noise(work.block, 1.0F);
+  const uint32_t n_before = work.ir_frames / work.block; // fill its memory first
   std::vector<double> times_ns;
   double cpu_began_ns = 0.0;
-  for (uint32_t b = 0; b < n_before + n_blocks; ++b) {
+  for (uint32_t b = 0; b < n_before + work.n_blocks; ++b) {
     if (b == n_before) {
       cpu_began_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
     }
     const double began_ns = now_ns(CLOCK_MONOTONIC);
-    for (uint32_t c = 0; c < n; ++c) {
-      memcpy(convproc.inpdata(c), in.data(), block * sizeof(float));
-    }
-    if (convproc.process(true)) {
-      fprintf(stderr, "zita_peer: late\n");
-      return 1;
+    for (uint32_t i = 0; i < n_objects; ++i) {
+      for (uint32_t c = 0; c < work.n; ++c) {
+        memcpy(objects[i].inpdata(c), in.data(), work.block * sizeof(float));
+      }
+      if (objects[i].process(true)) {
+        fprintf(stderr, "zita_peer: late\n");
+        return 1;
+      }
     }
     if (b >= n_before) {
       times_ns.push_back(now_ns(CLOCK_MONOTONIC) - began_ns);

@@ -149,7 +149,8 @@ size_of(const ConvolverNode* const node, const FxSetup* const setup)
   return (PartitionSize){ .n_taps = node->n_taps,
                           .n_in = node->n_in,
                           .n_out = node->n_out,
-                          .max_block_frames = setup->max_block_frames };
+                          .max_block_frames = setup->max_block_frames,
+                          .n_states = setup->n_in / node->n_in };
 }
 
 /// Describe a node whose response has a known length.

@@ -17,6 +17,7 @@
 
 #define MIN_HOP_FRAMES 16U   // for shorter hops, calls cost more than arithmetic
 #define LONG_HOP       1024U // from here on, two hops of half the length are cheaper (measured)
+#define CACHE_BYTES    ((size_t)8 << 20U) // states below are fast without prefetching (measured)
 
 struct Partition {
   uint32_t n_in, n_out;
@@ -28,6 +29,7 @@ struct Partition {
   uint32_t frames[PARTITION_MAX_SEGMENTS];
   uint32_t ring_frames; ///< Ring of input: four of the largest partitions; 0 without later segments
   uint32_t sum_frames;  ///< Ring of sums: two of the largest partitions
+  bool prefetches;      ///< The states exceed the caches of a core
   uint64_t rest_frames; ///< Silence after which every sample of a state is zero
 
   // Byte offsets in a state
@@ -108,6 +110,30 @@ begin_job(const Partition* const p, const uint32_t l, PartitionState* const s, v
   segment_step(p->segments[l], floats_at(state, p->segments_at[l]));
 }
 
+/// The memory of a job.
+static SegmentIo
+job_io(const Partition* const p, const uint32_t l, const PartitionState* const s, void* const state)
+{
+  const uint64_t tick = s->jobs[l].tick;
+  const uint32_t ring_mask = p->ring_frames - 1U;
+  const float* const ring = floats_at(state, p->ring_at);
+  float* const sums = floats_at(state, p->sum_at);
+  return (SegmentIo){ .state = floats_at(state, p->segments_at[l]),
+                      .scratch = floats_at(state, p->scratch_at),
+                      .early = ring + ((tick - 2U * p->frames[l]) & ring_mask),
+                      .late = ring + ((tick - p->frames[l]) & ring_mask),
+                      .in_stride = p->ring_frames,
+                      .sum = sums + ((tick + p->frames[l]) & (p->sum_frames - 1U)),
+                      .sum_stride = p->sum_frames };
+}
+
+/// The cost of the work that a job has done at the end of a hop.
+static uint64_t
+share_until(const Partition* const p, const uint32_t l, const Job* const job, const uint32_t hop)
+{
+  return segment_cost(p->segments[l]) * hop / job->n_hops;
+}
+
 /// Do this hop's share of a segment's work.
 static void
 work_on(const Partition* const p, const uint32_t l, PartitionState* const s, void* const state)
@@ -118,22 +144,30 @@ work_on(const Partition* const p, const uint32_t l, PartitionState* const s, voi
   if (job->unit == n_units) {
     return;
   }
-  const uint32_t ring_mask = p->ring_frames - 1U;
-  const float* const ring = floats_at(state, p->ring_at);
-  float* const sums = floats_at(state, p->sum_at);
-  const SegmentIo io = { .state = floats_at(state, p->segments_at[l]),
-                         .scratch = floats_at(state, p->scratch_at),
-                         .early = ring + ((job->tick - 2U * p->frames[l]) & ring_mask),
-                         .late = ring + ((job->tick - p->frames[l]) & ring_mask),
-                         .in_stride = p->ring_frames,
-                         .sum = sums + ((job->tick + p->frames[l]) & (p->sum_frames - 1U)),
-                         .sum_stride = p->sum_frames };
+  const SegmentIo io = job_io(p, l, s, state);
   ++job->hop;
-  const uint64_t share = segment_cost(segment) * job->hop / job->n_hops;
+  const uint64_t share = share_until(p, l, job, job->hop);
   while (job->unit < n_units && job->cost < share) {
-    segment_work(segment, &io, job->unit);
     job->cost += segment_unit_cost(segment, io.state, job->unit);
+    if (p->prefetches && job->cost < share) {
+      segment_prefetch(segment, &io, job->unit + 1U);
+    }
+    segment_work(segment, &io, job->unit);
     ++job->unit;
+  }
+}
+
+/// Begin to load what the later segments need at the end of the hop.
+static void
+prefetch_jobs(const Partition* const p, const PartitionState* const s, void* const state)
+{
+  for (uint32_t l = 1; l < p->n_segments; ++l) {
+    const Job* const job = &s->jobs[l];
+    if (job->unit < segment_n_units(p->segments[l]) &&
+        job->cost < share_until(p, l, job, job->hop + 1U)) {
+      const SegmentIo io = job_io(p, l, s, state);
+      segment_prefetch(p->segments[l], &io, job->unit);
+    }
   }
 }
 
@@ -204,6 +238,9 @@ run_part(const Partition* const p, PartitionState* const s, void* const state,
     float* const late =
         floats_at(state, p->window_at) + 2U * (size_t)p->head_pitch * i + p->head_points;
     memcpy(late + at, in[i] + first, n_frames * sizeof(float));
+  }
+  if (p->prefetches) {
+    prefetch_jobs(p, s, state);
   }
   run_head(p, s, state);
   for (uint32_t o = 0; o < p->n_out; ++o) {
@@ -328,6 +365,7 @@ lay_out(Partition* const p, const PartitionSize* const size, const float* const*
   // After its last sound, a segment fills its delay line with zeros, then the sums that it keeps.
   p->rest_frames = size->n_taps + 10U * (uint64_t)largest + 4U * (uint64_t)p->hop;
   lay_out_state(p, bytes);
+  p->prefetches = p->n_bytes * (size_t)size->n_states > CACHE_BYTES;
 }
 
 PartitionBytes

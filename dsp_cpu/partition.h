@@ -38,6 +38,7 @@ typedef struct PartitionSize {
   uint64_t n_taps;           ///< At least 1
   uint32_t n_in, n_out;      ///< Size of the matrix
   uint32_t max_block_frames; ///< The usual length of a run, in [1, 8192]
+  uint32_t n_states;         ///< That run in turn, if known: many are prefetched from memory
 } PartitionSize;
 
 /// Memory of a partition, computed from its size.

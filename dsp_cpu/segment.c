@@ -493,6 +493,62 @@ segment_step(const Segment* const segment, void* const state)
   now->tick = (now->tick + 1U) % segment->ticks;
 }
 
+/// Begin to load n_rows rows of n_floats, `stride` floats apart.
+static void
+prefetch_rows(const float* const from, const size_t n_rows, const size_t stride,
+              const size_t n_floats)
+{
+  for (size_t r = 0; r < n_rows; ++r) {
+    for (size_t k = 0; k < n_floats; k += SPECTRUM_CELL) { // a cache line
+      __builtin_prefetch(from + r * stride + k);
+    }
+  }
+}
+
+/// What a row of an output reads, except complete lines, which the products prefetch themselves.
+static void
+prefetch_row(const Segment* const segment, const SegmentIo* const io, const uint32_t row,
+             const uint32_t o)
+{
+  const uint32_t phase = phase_of(segment, io->state, row);
+  const size_t row_floats = 2U * (size_t)segment->pitch;
+  for (uint32_t i = 0; i < segment->n_in && o == 0; ++i) {
+    prefetch_rows(plane_of(segment, io->state, i) + row_floats * row, 1, 0, row_floats);
+  }
+  if (phase) {
+    const uint32_t newest = ((const SegmentState*)io->state)->newest;
+    prefetch_rows(sums_of(segment, io->state, phase, o) + row_floats * row, 1, 0, row_floats);
+    prefetch_rows(lines_of(segment, io->state, row) + (size_t)newest * SPECTRUM_CELL_FLOATS,
+                  (size_t)segment->row_cells * segment->n_in, line_floats(segment),
+                  (size_t)(phase + 1U) * SPECTRUM_CELL_FLOATS);
+  }
+}
+
+void
+segment_prefetch(const Segment* const segment, const SegmentIo* const io, const uint32_t unit)
+{
+  const uint32_t first_row = segment->n_in * segment->n_batches;
+  const uint32_t first_out = first_row + n_row_units(segment);
+  if (!segment->column_fft) {
+    return;
+  }
+  if (unit < first_row) {
+    const size_t at = unit / segment->n_batches * io->in_stride +
+                      (size_t)(unit % segment->n_batches) * segment->batch;
+    prefetch_rows(io->early + at, segment->rows, segment->cols, segment->batch);
+    prefetch_rows(io->late + at, segment->rows, segment->cols, segment->batch);
+  } else if (unit < first_out) {
+    prefetch_row(segment, io, (unit - first_row) / segment->n_out,
+                 (unit - first_row) % segment->n_out);
+  } else if (unit < segment_n_units(segment)) {
+    const uint32_t o = (unit - first_out) / segment->n_batches;
+    const size_t at = (size_t)((unit - first_out) % segment->n_batches) * segment->batch;
+    prefetch_rows(plane_of(segment, io->state, o) + 2U * at, segment->rows,
+                  2U * (size_t)segment->pitch, 2U * (size_t)segment->batch);
+    prefetch_rows(io->sum + o * io->sum_stride + at, segment->rows, segment->cols, segment->batch);
+  }
+}
+
 void
 segment_work(const Segment* const segment, const SegmentIo* const io, const uint32_t unit)
 {

@@ -90,6 +90,8 @@ uint64_t segment_cost(const Segment* segment);
 uint64_t segment_unit_cost(const Segment* segment, const void* state, uint32_t unit);
 /// Begin the next partition: its row units fill a new slot of the delay line. [rt]
 void segment_step(const Segment* segment, void* state);
+/// Begin to load the memory of a unit that follows soon; the result does not depend on it. [rt]
+void segment_prefetch(const Segment* segment, const SegmentIo* io, uint32_t unit);
 /// Run one unit.  The units of a partition must run in ascending order. [rt]
 void segment_work(const Segment* segment, const SegmentIo* io, uint32_t unit);
 

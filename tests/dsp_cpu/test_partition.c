@@ -85,7 +85,7 @@ convolve_with(float* const taps, const uint64_t n_taps, const uint32_t number,
               float* const* const in, float* const* const out, const size_t n_frames,
               const uint32_t block, const Split split)
 {
-  const PartitionSize size = { n_taps, 1, 1, block };
+  const PartitionSize size = { n_taps, 1, 1, block, 1 };
   Partition* const partition = new_partition(size, &taps);
   SCOPED_MEMORY void* const state = new_state(partition, size, number);
   convolve(partition, state, in, 1, out, 1, n_frames, block, split);
@@ -196,7 +196,7 @@ TEST(a_matrix_sums_every_input_into_every_output)
     }
     float** const in = planar_noise(IN, FRAMES, 1, 0.5);
     float** const out = planar_silence(OUT, FRAMES);
-    const PartitionSize size = { TAPS, IN, OUT, sizes[b] };
+    const PartitionSize size = { TAPS, IN, OUT, sizes[b], 1 };
     Partition* const partition = new_partition(size, taps);
     void* const state = new_state(partition, size, 0);
     convolve(partition, state, in, IN, out, OUT, FRAMES, sizes[b], SPLIT_BLOCKS);
@@ -232,7 +232,7 @@ check_rest(const uint32_t rest)
   SCOPED_MEMORY float** const late_out = planar_noise(1, n_frames, 1, 1.0);
   memset(sound[0] + SOUND, 0, (PASSAGE - SOUND) * sizeof(float));
   memcpy(late[0] + rest, sound[0], PASSAGE * sizeof(float));
-  const PartitionSize size = { TAPS, 1, 1, BLOCK };
+  const PartitionSize size = { TAPS, 1, 1, BLOCK, 1 };
   Partition* const partition = new_partition(size, &taps);
   SCOPED_MEMORY void* const fresh = new_state(partition, size, 1);
   convolve(partition, fresh, sound, 1, fresh_out, 1, PASSAGE, BLOCK, SPLIT_BLOCKS);
@@ -253,6 +253,24 @@ TEST(the_same_sound_gives_the_same_bits_after_any_rest)
 {
   check_rest(3 * 64); // shorter than a partition
   check_rest(2001 * 64);
+}
+
+/// A partition of many states prefetches their memory.
+TEST(the_bits_do_not_depend_on_the_number_of_states)
+{
+  enum { TAPS = 20000, FRAMES = 30000, BLOCK = 64 };
+  SCOPED_MEMORY float* const taps = response(TAPS, 2);
+  SCOPED_MEMORY float** const in = planar_noise(1, FRAMES, 1, 1.0);
+  SCOPED_MEMORY float** const out = planar_silence(2, FRAMES);
+  for (uint32_t i = 0; i < 2U; ++i) {
+    const PartitionSize size = { TAPS, 1, 1, BLOCK, i ? 1000 : 1 };
+    float* const responses[] = { taps };
+    Partition* const partition = new_partition(size, responses);
+    SCOPED_MEMORY void* const state = new_state(partition, size, 0);
+    convolve(partition, state, in, 1, out + i, 1, FRAMES, BLOCK, SPLIT_RANDOM);
+    partition_free(partition);
+  }
+  ck_assert(max_difference(out[0], out[1], FRAMES, NULL) == 0.0);
 }
 
 TEST(an_impulse_gives_the_response)

@@ -41,6 +41,13 @@ link_new(const Link* const like, const float gain, const uint32_t delay_frames,
   return STATUS_OK;
 }
 
+void
+link_mute(Link* const link)
+{
+  link->gain = 0.0F;
+  link->mix.gain = link->mix.next = ramp_at(0.0F);
+}
+
 static size_t
 line_bytes(const Link* const link)
 {

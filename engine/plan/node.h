@@ -24,6 +24,7 @@ typedef struct NodeNotes {
 
 typedef struct Node {
   uint32_t refs;
+  uint64_t came; ///< First frame of the first plan with it, once that is active [builder]
   RackUid uid;
   const FxInfo* rack_fx; ///< The effect in the rack
   const FxInfo* fx;      ///< What runs: `rack_fx`, or of a built-in effect in quarantine `dry`
@@ -183,6 +184,9 @@ uint32_t link_line_mask(uint32_t delay_frames, uint32_t block_frames);
 /// LATENCY_MAX_FRAMES, mixed by `like->backend`.  link_load() makes its delay lines. [builder]
 NODISCARD Status link_new(const Link* like, float gain, uint32_t delay_frames,
                           uint32_t block_frames, Link** out, Error* error);
+
+/// Let a new connection begin with gain 0. [builder]
+void link_mute(Link* link);
 
 /// Make the delay lines.  Does nothing if the link is loaded. [builder]
 NODISCARD Status link_load(Link* link, Error* error);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  The start times of fades.  They make old and new connections cross-fade at the same time although
-  the latencies differ.
+  The times of fades.  They make old and new connections cross-fade at the same time although the
+  latencies differ.
 
-  A change passes through the rack like the signal.  It reaches vertex v (a node's input, or the
-  rack's output) when[v] frames after a reference frame, which is the same for all vertices.  At a
-  vertex that continues from the previous plan, the old and the new path meet, and the change
-  arrives with the slower of the two.  From these vertices the times are computed backwards to the
-  connections that fade: through new nodes along new paths, and through dying nodes along old paths.
-  A connection never fades in before its delay line has filled, because when[v] is at least the
-  latency at v.
+  The change passes through the rack like the signal.  It reaches vertex v (a node's input, or the
+  rack's output) when[v] frames after a reference frame, which is the same for all vertices.  Each
+  connection to v that comes, leaves or changes its gain fades at that time.
+
+  - At a vertex of the previous plan, when[v] is its latency in that plan.  So its old inputs, those
+    from dying nodes too, play the old rack until the fade begins.
+  - A new node begins so early that its sound reaches the next vertex when the change does.  If it
+    leads to several vertices that need it at different times, it begins one fade before the first
+    of these times, and its connections fade in like those of other nodes.
 
   One change at a time passes through the rack: Plan::settled.  Only changes that arrive at once
   everywhere may overlap.
@@ -17,83 +19,105 @@
 
 #include "plan_graph.h"
 
-/// True for a node that is new or dying in this plan.
+/// True for a node that is new in this plan.
 static bool
-comes_or_goes(const Graph* const graph, const PlanNode* const plan_node)
+is_new(const Graph* const graph, const PlanNode* const plan_node)
 {
-  return plan_node->death.dying ? plan_node->death.fresh
-                                : !graph_is_continuing(graph, plan_node->node);
+  return !plan_node->death.dying && !graph_is_continuing(graph, plan_node->node);
 }
 
-static uint32_t
-later(const uint32_t a, const uint32_t b)
+static bool
+is_from_new(const Graph* const graph, const Link* const link)
+{
+  return link->from && is_new(graph, &graph->plan->nodes[link->from->plan_index]);
+}
+
+static int64_t
+earlier(const int64_t a, const int64_t b)
+{
+  return a < b ? a : b;
+}
+
+static int64_t
+later(const int64_t a, const int64_t b)
 {
   return a > b ? a : b;
 }
 
-/// The longer of the latencies at a vertex in the old and in the new plan, in frames.
-static uint32_t
-longer_latency(const Graph* const graph, const Node* const node, const uint32_t now)
-{
-  if (!graph_is_continuing(graph, node)) {
-    return now;
-  }
-  return later(graph_latency_at(graph->request->previous, node), now);
-}
-
 // ---- times ----
 
-/// True for a connection that an earlier plan has left: it is silent when the change arrives.
-static bool
-is_left(const PlanLink* const plan_link)
+/// When the vertices to which a vertex leads need its sound, as times of its input.  For a vertex
+/// of the previous plan, both are its time.
+typedef struct Due {
+  int64_t first, last;
+} Due;
+
+/// Frames from the input of a connection's source, which is no end of the rack, to its target.
+static uint32_t
+way_of(const Plan* const plan, const Link* const link)
 {
-  return plan_link->death.dying && !plan_link->death.fresh;
+  return plan->nodes[link->from->plan_index].latency_frames + link->mix.delay_frames;
 }
 
-/// True if the change passes through a connection, because its source comes or goes.
-static bool
-passes(const Graph* const graph, const PlanLink* const plan_link)
+/// The time of a new node.
+static int64_t
+begin_new(const Graph* const graph, const uint32_t v, Due* const due)
 {
-  const Node* const from = plan_link->link->from;
-  return from && !is_left(plan_link) && comes_or_goes(graph, &graph->plan->nodes[from->plan_index]);
+  const Plan* const plan = graph->plan;
+  if (due->first > due->last) { // it leads to nothing
+    const int64_t out = graph_latency_at(graph->request->previous, NULL);
+    due->first = due->last = out + plan->nodes[v].latency_in - plan->latency_frames;
+  }
+  return due->first < due->last ? due->first - graph->ramp_frames : due->first;
 }
 
-/// Compute the times of the nodes that lead to vertex v, backwards from its known time.
+/// Compute the time of vertex v, and when the new nodes that lead to it are due.
 static void
-compute_backwards(const Graph* const graph, const uint32_t v, uint32_t* const when)
+compute_time(const Graph* const graph, const uint32_t v, Due* const dues, int64_t* const when)
 {
   const Plan* const plan = graph->plan;
   const EdgeGroups* const in_links = &graph->in_links;
+  const PlanNode* const plan_node = v < plan->n_nodes ? &plan->nodes[v] : NULL;
+  if (plan_node && is_new(graph, plan_node)) {
+    when[v] = begin_new(graph, v, &dues[v]);
+  } else {
+    const bool is_dying = plan_node && plan_node->death.dying;
+    when[v] = is_dying
+                  ? plan_node->latency_in
+                  : graph_latency_at(graph->request->previous, plan_node ? plan_node->node : NULL);
+    dues[v] = (Due){ when[v], when[v] };
+  }
   for (uint32_t i = in_links->first[v]; i < in_links->first[v + 1U]; ++i) {
-    const PlanLink* const plan_link = &plan->links[in_links->list[i]];
-    const Link* const link = plan_link->link;
-    if (passes(graph, plan_link)) {
-      const uint32_t from = link->from->plan_index;
-      const uint32_t way = plan->nodes[from].latency_frames + link->mix.delay_frames;
-      uint32_t* const at = &when[from];
-      *at = when[v] > way && when[v] - way > *at ? when[v] - way : *at;
+    const Link* const link = plan->links[in_links->list[i]].link;
+    if (is_from_new(graph, link)) {
+      Due* const due = &dues[link->from->plan_index];
+      const int64_t way = way_of(plan, link);
+      due->first = earlier(dues[v].first - way, due->first);
+      due->last = later(dues[v].last - way, due->last);
     }
   }
 }
 
-static uint32_t*
+static const int64_t*
 compute_times(const Graph* const graph, const uint32_t* const order)
 {
-  const Plan* const plan = graph->plan;
-  uint32_t* const when = arena_take(graph->scratch, plan->n_nodes + 1U, sizeof(uint32_t));
-  if (when) {
-    for (uint32_t n = 0; n < plan->n_nodes; ++n) {
-      const PlanNode* const plan_node = &plan->nodes[n];
-      when[n] = longer_latency(graph, plan_node->node, plan_node->latency_in);
-    }
-    when[plan->n_nodes] = longer_latency(graph, NULL, plan->latency_frames);
-    compute_backwards(graph, plan->n_nodes, when);
-    for (uint32_t i = plan->n_nodes; i-- > 0U;) {
-      compute_backwards(graph, order[i], when);
-    }
+  const uint32_t out = graph->plan->n_nodes;
+  Due* const dues = arena_take(graph->scratch, out + 1U, sizeof(Due));
+  int64_t* const when = arena_take(graph->scratch, out + 1U, sizeof(int64_t));
+  if (!dues || !when) {
+    return NULL;
+  }
+  for (uint32_t v = 0; v <= out; ++v) {
+    dues[v] = (Due){ INT64_MAX, INT64_MIN };
+  }
+  compute_time(graph, out, dues, when);
+  for (uint32_t i = out; i-- > 0U;) {
+    compute_time(graph, order[i], dues, when);
   }
   return when;
 }
+
+// ---- fades ----
 
 /// True for a connection from a living node that fades out with this plan.
 static bool
@@ -103,44 +127,67 @@ is_leaving(const Plan* const plan, const PlanLink* const plan_link)
   return plan_link->death.fresh && !(from && plan->nodes[from->plan_index].death.dying);
 }
 
-/// True for the fade-in of a new connection.  A gain change of an active connection is not delayed.
+/// True for a connection from a new node that sounds before the target needs it.
 static bool
-is_coming(const PlanAim* const aim)
+is_early(const Graph* const graph, const PlanLink* const plan_link, const int64_t* const when)
 {
-  return aim->link->gain == 0.0F;
+  const Plan* const plan = graph->plan;
+  const Link* const link = plan_link->link;
+  return is_from_new(graph, link) && when[link->from->plan_index] + way_of(plan, link) <
+                                         when[graph_index(link->to, plan->n_nodes)];
 }
 
-/// Number of frames by which all fades can start earlier.
-static uint32_t
-slack(const Plan* const plan, const uint32_t* const when)
+/// Add the fades of connections that leave, and of those from new nodes that sound early.  Those of
+/// other new connections, and changes of gains, are in the plan.
+static void
+add_fades(Graph* const graph, const int64_t* const when)
 {
-  uint32_t least = UINT32_MAX;
+  Plan* const plan = graph->plan;
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    Link* const link = plan->links[l].link;
+    if (is_leaving(plan, &plan->links[l])) {
+      graph_aim(graph, link, 0.0F);
+    } else if (link->gain != 0.0F && is_early(graph, &plan->links[l], when)) {
+      graph_aim(graph, link, link->gain);
+      link_mute(link);
+    }
+  }
+}
+
+/// Number of frames by which all fades can start earlier; INT64_MAX if nothing fades.  A new
+/// connection fades in when its delay line has filled.
+static int64_t
+slack(const Plan* const plan, const int64_t* const when)
+{
+  int64_t least = INT64_MAX;
   for (uint32_t a = 0; a < plan->n_aims; ++a) {
     const Link* const link = plan->aims[a].link;
-    const uint32_t spare = when[graph_index(link->to, plan->n_nodes)] - link->mix.delay_frames;
-    least = is_coming(&plan->aims[a]) && spare < least ? spare : least;
-  }
-  for (uint32_t l = 0; l < plan->n_links; ++l) {
-    const uint32_t spare = when[graph_index(plan->links[l].link->to, plan->n_nodes)];
-    least = is_leaving(plan, &plan->links[l]) && spare < least ? spare : least;
+    const uint32_t fills = link->refs == 1U ? link->mix.delay_frames : 0U;
+    least = earlier(when[graph_index(link->to, plan->n_nodes)] - fills, least);
   }
   return least;
 }
 
-/// The time at which the change arrives last; 0 if nothing fades.
-static uint32_t
-last_arrival(const Graph* const graph, const uint32_t* const when)
+/// The time at which the change arrives last: with a fade, out of a new node, or through a
+/// connection whose source comes or goes.
+static int64_t
+last_arrival(const Graph* const graph, const int64_t* const when)
 {
   const Plan* const plan = graph->plan;
-  uint32_t last = 0;
+  int64_t last = INT64_MIN;
   for (uint32_t a = 0; a < plan->n_aims; ++a) {
-    const uint32_t at = when[graph_index(plan->aims[a].link->to, plan->n_nodes)];
-    last = is_coming(&plan->aims[a]) ? later(at, last) : last;
+    last = later(when[graph_index(plan->aims[a].link->to, plan->n_nodes)], last);
+  }
+  for (uint32_t n = 0; n < plan->n_nodes; ++n) {
+    if (is_new(graph, &plan->nodes[n])) {
+      last = later(when[n] + plan->nodes[n].latency_frames, last);
+    }
   }
   for (uint32_t l = 0; l < plan->n_links; ++l) {
     const PlanLink* const plan_link = &plan->links[l];
-    const uint32_t at = when[graph_index(plan_link->link->to, plan->n_nodes)];
-    last = is_leaving(plan, plan_link) || passes(graph, plan_link) ? later(at, last) : last;
+    if (plan_link->death.fresh || is_from_new(graph, plan_link->link)) {
+      last = later(when[graph_index(plan_link->link->to, plan->n_nodes)], last);
+    }
   }
   return last;
 }
@@ -179,14 +226,12 @@ let_die_later(const Graph* const graph, const uint32_t* const order, bool* const
   }
 }
 
-/// True if a fade of a connection from a living node may run when those of this plan begin.
+/// True if a fade of a connection may run when those of this plan begin, except after a tail.
 static bool
 may_run(const Graph* const graph, const PlanLink* const plan_link)
 {
   const uint64_t now = graph->request->now_frame;
-  const Node* const from = plan_link->link->from;
-  const bool is_tail = from && graph->plan->nodes[from->plan_index].death.dying;
-  return !is_tail && plan_link->fades && plan_link->fades <= now &&
+  return plan_link->fades && plan_link->fades <= now &&
          now < plan_link->fades + (uint64_t)(LONGEST_FADES + 1U) * graph->ramp_frames;
 }
 
@@ -207,7 +252,9 @@ restart_fades(Graph* const graph, const uint32_t* const order)
   }
   for (uint32_t l = 0; l < plan->n_links; ++l) {
     PlanLink* const plan_link = &plan->links[l];
-    if (!is_aimed[l] && may_run(graph, plan_link)) {
+    const Node* const from = plan_link->link->from;
+    const bool is_tail = from && plan->nodes[from->plan_index].death.dying;
+    if (!is_aimed[l] && !is_tail && may_run(graph, plan_link)) {
       graph_aim(graph, plan_link->link, plan_link->link->gain)->restarts = true;
       if (plan_link->death.dying) {
         plan_link->death.fresh = true;
@@ -223,24 +270,37 @@ restart_fades(Graph* const graph, const uint32_t* const order)
 
 // ---- all fades ----
 
+/// True if the sum of fades that still run, and of those of this plan from now on, would move: the
+/// source of one of these still fades in itself, or a node dies while a connection from it fades.
+static bool
+must_wait(const Graph* const graph)
+{
+  const Plan* const plan = graph->plan;
+  const uint64_t longest = (uint64_t)(LONGEST_FADES + 1U) * graph->ramp_frames;
+  bool must = false;
+  for (uint32_t a = 0; a < plan->n_aims; ++a) {
+    const Node* const from = plan->aims[a].link->from;
+    must = must || (from && graph->request->now_frame < from->came + longest);
+  }
+  for (uint32_t l = 0; l < plan->n_links; ++l) {
+    const PlanLink* const plan_link = &plan->links[l];
+    const Node* const from = plan_link->link->from;
+    must = must || (from && plan->nodes[from->plan_index].death.fresh && may_run(graph, plan_link));
+  }
+  return must;
+}
+
 /// Let the fades begin `spare` frames earlier than when[].
 static void
-time_fades(Graph* const graph, const uint32_t* const when, const int64_t spare)
+time_fades(const Graph* const graph, const int64_t* const when, const int64_t spare)
 {
   Plan* const plan = graph->plan;
   for (uint32_t a = 0; a < plan->n_aims; ++a) {
     PlanAim* const aim = &plan->aims[a];
-    if (is_coming(aim)) {
-      aim->hold_frames = (uint32_t)(when[graph_index(aim->link->to, plan->n_nodes)] - spare);
-    }
-  }
-  for (uint32_t l = 0; l < plan->n_links; ++l) {
-    PlanLink* const plan_link = &plan->links[l];
-    if (is_leaving(plan, plan_link)) {
-      PlanAim* const aim = graph_aim(graph, plan_link->link, 0.0F);
-      aim->hold_frames = (uint32_t)(when[graph_index(plan_link->link->to, plan->n_nodes)] - spare);
-      plan_link->death.expires = (uint64_t)aim->hold_frames + graph->ramp_frames;
-      plan_link->death.tail = plan_link->death.expires;
+    Death* const death = &plan->links[aim->link->plan_index].death;
+    aim->hold_frames = (uint32_t)(when[graph_index(aim->link->to, plan->n_nodes)] - spare);
+    if (death->fresh) {
+      death->expires = death->tail = (uint64_t)aim->hold_frames + graph->ramp_frames;
     }
   }
 }
@@ -250,21 +310,25 @@ graph_schedule_fades(Graph* const graph, const uint32_t* const order)
 {
   Plan* const plan = graph->plan;
   const Plan* const previous = graph->request->previous;
+  plan->fades_at_once = true;
+  if (!previous) {
+    return true;
+  }
   const uint64_t now = graph->request->now_frame;
-  const uint64_t left = previous && previous->settled > now ? previous->settled - now : 0U;
-  const uint32_t* const when = compute_times(graph, order);
+  const uint64_t left = previous->settled > now ? previous->settled - now : 0U;
+  const int64_t* const when = compute_times(graph, order);
   if (!when) {
     return false;
   }
-  const uint32_t spare = slack(plan, when);
-  const uint32_t last = last_arrival(graph, when);
-  const bool fades = previous && spare != UINT32_MAX;
-  const uint32_t lasts = fades && last > spare ? last - spare : 0U;
-  // Fades that do not begin at once everywhere come after those that still run.
-  const uint32_t wait = lasts && !graph->request->lost ? (uint32_t)left : 0U;
+  add_fades(graph, when);
+  const int64_t spare = slack(plan, when);
+  const bool fades = plan->n_aims > 0U;
+  const uint32_t lasts = fades ? (uint32_t)(last_arrival(graph, when) - spare) : 0U;
+  const bool waits = (lasts || must_wait(graph)) && !graph->request->lost;
+  const uint32_t wait = waits ? (uint32_t)left : 0U;
   plan->fade_frames = fades ? wait + lasts + graph->ramp_frames : 0U;
-  plan->fades_at_once = !lasts && (!left || previous->fades_at_once);
-  plan->settled = previous ? previous->settled : 0U;
-  time_fades(graph, when, (int64_t)spare - wait);
+  plan->fades_at_once = !lasts && !wait && (!left || previous->fades_at_once);
+  plan->settled = previous->settled;
+  time_fades(graph, when, spare - wait);
   return !fades || !plan->fades_at_once || restart_fades(graph, order);
 }

@@ -199,10 +199,13 @@ muted_rack(const Rack* const now, const Rack* const next)
   return rack;
 }
 
+/// Wait until the fades of the active plan, which began at a frame, and of tails have ended.
 static void
 wait_for_fades(Worker* const worker, const uint64_t first_frame)
 {
-  const uint64_t until = first_frame + (uint64_t)(2.0 * LINK_RAMP_SECONDS * worker->format.rate_hz);
+  const uint64_t tails = first_frame + (uint64_t)(2.0 * LINK_RAMP_SECONDS * worker->format.rate_hz);
+  const uint64_t settled = worker->player.plan->settled;
+  const uint64_t until = tails > settled ? tails : settled;
   uint64_t idled_ns = time_now_ns();
   atomic_store(&worker->awaited_frame, worker->has_player_thread ? until : 0U);
   while (worker->has_player_thread && atomic_load(&worker->player.next_frame) < until &&

@@ -396,4 +396,145 @@ TEST(random_streams_of_edits_of_the_latency_keep_the_level)
   check_all(check_maze, 60U, "streams of edits of the latency");
 }
 
+// Random webs: each node, and the output, has random sources among the nodes before it and the
+// input, with gains whose sum is 1.  So the level is 1 everywhere, whatever the edits change.
+
+#define WEB_NODES   8U
+#define WEB_CHANGES 6U
+#define WEB_IN      (1U << WEB_NODES)
+
+typedef struct Web {
+  uint32_t steps[WEB_NODES];        ///< As in Maze
+  uint32_t sources[WEB_NODES + 1U]; ///< A set of bits: nodes, WEB_IN; the last one is of the output
+} Web;
+
+/// Add, remove or replace a node, or add or remove a source.
+static void
+change_web(Web* const web, uint64_t* const seed)
+{
+  const uint32_t v = below(seed, WEB_NODES + 1U);
+  if (v < WEB_NODES && below(seed, 2U)) {
+    web->steps[v] = below(seed, 4U) ? MAZE_PLAIN : below(seed, MAZE_PLAIN);
+  } else {
+    const uint32_t source = below(seed, v + 1U);
+    web->sources[v] ^= source == v ? WEB_IN : 1U << source;
+  }
+}
+
+/// The sources of a node, or of the output, that exist; else the input.
+static uint32_t
+sources_of(const Web* const web, const uint32_t v)
+{
+  uint32_t sources = web->sources[v] & WEB_IN;
+  for (uint32_t u = 0; u < v; ++u) {
+    sources |= web->steps[u] ? web->sources[v] & 1U << u : 0U;
+  }
+  return sources ? sources : WEB_IN;
+}
+
+/// Print the name of a node or end: of the bit `v` in sources if `is_source`.
+static const char*
+name_of(const Web* const web, const uint32_t v, const bool is_source)
+{
+  static char names[2][20];
+  char* const name = names[is_source];
+  if (v < WEB_NODES) {
+    snprintf(name, sizeof(names[0]), "%s_%u", web->steps[v] == MAZE_PLAIN ? "plain" : "late", v);
+    return name;
+  }
+  return is_source ? "in" : "out";
+}
+
+static Rack*
+rack_of_web(const Web* const web)
+{
+  char text[8000];
+  size_t n = 0;
+  for (uint32_t v = 0; v < WEB_NODES; ++v) {
+    if (web->steps[v]) {
+      n += (size_t)snprintf(text + n, sizeof(text) - n, "add %s gain\n", name_of(web, v, false));
+    }
+  }
+  for (uint32_t v = 0; v <= WEB_NODES; ++v) {
+    const uint32_t sources = v == WEB_NODES || web->steps[v] ? sources_of(web, v) : 0U;
+    const double gain_db = -20.0 * log10((double)__builtin_popcount(sources));
+    for (uint32_t u = 0; u <= WEB_NODES; ++u) {
+      if (sources & 1U << u) {
+        n += (size_t)snprintf(text + n, sizeof(text) - n, "connect %s %s gain=%.9gdB\n",
+                              name_of(web, u, true), name_of(web, v, false), gain_db);
+      }
+    }
+  }
+  return with_latencies(late_rack_of(text), web->steps);
+}
+
+static Web
+web_new(uint64_t* const seed)
+{
+  Web web = { 0 };
+  for (uint32_t i = 0; i < 40U; ++i) {
+    change_web(&web, seed);
+  }
+  return web;
+}
+
+/// Change a random web, one change after the other, up to WEB_CHANGES.  Returns its rack.
+static Rack*
+next_web(Web* const web, uint64_t* const seed)
+{
+  for (uint32_t c = 1U + below(seed, WEB_CHANGES); c; --c) {
+    change_web(web, seed);
+  }
+  return rack_of_web(web);
+}
+
+/// Edit a random web, each time when it has played the edit before for longer than its latency.
+/// Returns by which share the level moves.
+static float
+check_edits(const uint64_t number)
+{
+  uint64_t seed = number;
+  Web web = web_new(&seed);
+  SCOPED(rack_rig_free) RackRig rig;
+  begin_with(&rig, rack_of_web(&web));
+  float largest = 0.0F;
+  for (uint32_t e = 0; e < 20U; ++e) {
+    Rack* next = next_web(&web, &seed);
+    const uint32_t n_blocks = 2U * WEB_NODES * LATE_SHAPES * LATE / LATE_BLOCK;
+    largest = fmaxf(largest, play_blocks(&rig, &next, n_blocks, 1.0F, &seed));
+  }
+  return largest;
+}
+
+/// Edit a random web every few blocks.  Returns by which share the level moves.
+static float
+check_web(const uint64_t number)
+{
+  uint64_t seed = number;
+  Web web = web_new(&seed);
+  SCOPED(rack_rig_free) RackRig rig;
+  begin_with(&rig, rack_of_web(&web));
+  rig.plan_frames = below(&seed, 4U) * LATE_BLOCK;
+  const uint32_t most = 1U + below(&seed, 30U);
+  float largest = 0.0F;
+  Rack* next = NULL;
+  for (uint32_t e = 0; e < 40U; ++e) {
+    rack_free(next);
+    next = next_web(&web, &seed);
+    largest = fmaxf(largest, play_blocks(&rig, &next, 1U + below(&seed, most), 1.0F, &seed));
+  }
+  rack_free(next);
+  return largest;
+}
+
+TEST(random_edits_of_nodes_connections_and_latencies_keep_the_level)
+{
+  check_all(check_edits, 50U, "times 20 edits of up to 6 changes");
+}
+
+TEST(random_streams_of_edits_of_up_to_six_changes_keep_the_level)
+{
+  check_all(check_web, 50U, "streams of edits of up to 6 changes");
+}
+
 SUITE_MAIN("plan_fades")

@@ -24,8 +24,12 @@
 #endif
 
 #define STACK_TOUCHED_BYTES (256U << 10U) // deeper than any audio path of the program
-#define STACK_BYTES         (1U << 20U)
-#define LINE_BYTES          64U
+#ifdef __SANITIZE_THREAD__                // takes a part of each stack for itself
+#define STACK_BYTES (4U << 20U)
+#else
+#define STACK_BYTES (1U << 20U)
+#endif
+#define LINE_BYTES 64U
 #define HANDLER_STACK_BYTES                                                                        \
   (32U << 10U)                        // for a handler of signals that looks at the thread's stack
 #define MAPPED_FROM_BYTES (32 << 20)  // the most that mallopt() accepts

@@ -8,6 +8,7 @@
 #include <check.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,11 +73,20 @@ program_peek(Program* const run)
   return run->out;
 }
 
+/// Whether the program has ended; program_wait() is still due.
+static bool
+has_ended(const Program* const run)
+{
+  siginfo_t end = { .si_pid = 0 };
+  return waitid(P_PID, (id_t)run->pid, &end, WEXITED | WNOHANG | WNOWAIT) || end.si_pid;
+}
+
 void
 program_expect(Program* const run, const char* const text)
 {
   const uint64_t end_ns = time_now_ns() + suite_limit_ns();
-  while (time_now_ns() < end_ns) {
+  for (bool is_over = false; !is_over && time_now_ns() < end_ns;) {
+    is_over = has_ended(run);
     if (strstr(program_peek(run), text)) {
       return;
     }

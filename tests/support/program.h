@@ -29,7 +29,8 @@ void program_start(Program* run, const char* const* words);
 /// Its stdout so far; valid until the next call.
 const char* program_peek(Program* run);
 
-/// Wait until stdout contains `text`; fails the test after suite_limit_ns().
+/// Wait until stdout contains `text`; fails the test if the program ends without it, and after
+/// suite_limit_ns().
 void program_expect(Program* run, const char* text);
 
 /// Wait until it ends, and fill in exit_code, out and err.

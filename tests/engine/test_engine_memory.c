@@ -2,7 +2,8 @@
 // Whichever allocation fails, the engine reports that memory ran out, continues with the current
 // rack, and leaks nothing (checked by the leak checker, if there is one).
 
-#include "engine/engine.h"
+#include "engine/engine_private.h"
+#include "engine/worker/worker_private.h"
 #include "tests/support/scoped.h"
 #include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
@@ -14,6 +15,15 @@
 #define RATE  48000.0
 #define BLOCK 64U
 
+/// Whether the builder has measured the rack: until then it may allocate at any time.
+static bool
+is_measured(const Engine* const engine)
+{
+  Worker* const worker = engine->worker;
+  SCOPED_LOCK(&worker->planning_lock);
+  return !worker->must_measure;
+}
+
 /// An engine that plays `text`, live or offline.
 static Engine*
 playing(const char* const text, const bool offline)
@@ -24,6 +34,7 @@ playing(const char* const text, const bool offline)
   OK(engine_new(&config, &engine, &error));
   OK(engine_edit_wait(engine, rack, &error));
   OK(engine_arm(engine, RATE, BLOCK, 2, 2, &error));
+  AWAIT(offline || is_measured(engine));
   return engine;
 }
 

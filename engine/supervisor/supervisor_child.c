@@ -207,6 +207,7 @@ child_give_edit(Child* const child, const RackHistory* const history)
       &(WireEdit){
           .id = edit->id, .at_frame = edit->at_frame, .stamp = child->n_sent, .rack = edit->rack });
   child->has_edit = true;
+  child->status.awaits_frame = false; // that was an earlier edit
 }
 
 void

@@ -37,7 +37,7 @@ typedef struct View {
   uint64_t since_ns, busy_ns, asked_ns, given_ns, replied_ns;
   uint64_t plan_limit_ns; ///< supervisor_plan_limit()
   Format format;
-  bool is_realtime, has_device;
+  bool is_realtime, may_compile;
 } View;
 
 static View
@@ -58,7 +58,8 @@ view(Supervisor* const supervisor, const Child* const child)
                       .plan_limit_ns = supervisor_plan_limit(supervisor),
                       .format = supervisor->wanted.format,
                       .is_realtime = supervisor->config.realtime && !child->status.realtime_note[0],
-                      .has_device = child->status.device[0] != '\0' };
+                      .may_compile = child->has_edit && !child->status.awaits_frame &&
+                                     child->status.device[0] != '\0' };
   supervisor_unlock(supervisor);
   return view;
 }
@@ -155,8 +156,9 @@ answers_in_time(const Child* const child, const View* const now, Cause* const ca
 static uint64_t
 stall_limit(const View* const now)
 {
-  const bool may_compile = now->has_edit && now->has_device;
-  const uint64_t least_ns = may_compile ? COMPILE_NS : now->is_realtime ? STALL_NS : STARVED_NS;
+  const uint64_t least_ns = now->may_compile   ? COMPILE_NS
+                            : now->is_realtime ? STALL_NS
+                                               : STARVED_NS;
   const double blocks_ns =
       STALL_BLOCKS * (double)now->format.block_frames / now->format.rate_hz * (double)NS_PER_S;
   return blocks_ns > (double)least_ns ? (uint64_t)blocks_ns : least_ns;

@@ -72,6 +72,7 @@ wire_code_status(Coder* const coder, WorkerStatus* const status)
   coder_u32(coder, &status->n_bypassed, 0U, WIRE_MAX_NODES, "n_bypassed");
   coder_bool(coder, &status->needs_new_process, "needs_new_process");
   coder_bool(coder, &status->uses_cpu, "uses_cpu");
+  coder_bool(coder, &status->awaits_frame, "awaits_frame");
   code_backend(coder, &status->gpu);
   coder_text(coder, status->device, sizeof(status->device), "device");
   coder_text(coder, status->backend_note, sizeof(status->backend_note), "backend note");

@@ -95,6 +95,7 @@ typedef struct WorkerStatus {
   uint32_t n_bypassed;    ///< Nodes that repeatedly output NaN or Inf
   bool needs_new_process; ///< The device hangs, or this process cannot open it again
   bool uses_cpu;          ///< Nodes run on the CPU
+  bool awaits_frame;      ///< The edit in hand is planned, and waits for its frame
   EngineBackend gpu;      ///< API of the GPU that runs nodes; ENGINE_BACKEND_CPU: none
   char device[256];
   char backend_note[640];

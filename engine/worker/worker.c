@@ -298,7 +298,8 @@ worker_status(void* const context, WorkerStatus* const status)
   *status = (WorkerStatus){ .facts = worker->facts,
                             .load_p50 = load_quantile(&worker->player.load, 0.5),
                             .load_p99 = load_quantile(&worker->player.load, 0.99),
-                            .load_max = load_largest(&worker->player.load) };
+                            .load_max = load_largest(&worker->player.load),
+                            .awaits_frame = atomic_load(&worker->awaited_frame) != 0U };
   counters_read(worker->player.counts.of, N_WORKER_COUNTS, status->counts.of);
   worker_fill_status(worker, status);
   pthread_mutex_unlock(&worker->status_lock);

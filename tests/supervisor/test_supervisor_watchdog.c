@@ -4,6 +4,7 @@
 
 #include "engine/base/time.h"
 #include "tests/support/scoped.h"
+#include "tests/support/set_by_name.h"
 #include "tests/support/suite.h"
 #include "tests/support/supervisor_rig.h"
 
@@ -119,6 +120,21 @@ TEST(a_worker_that_hangs_and_sends_notes_is_replaced)
   assert_worker_replaced(&rig, 1, HALF);
   const EngineStatus status = rig_status(&rig);
   assert_says(status.worker_note, "finished no blocks in time");
+}
+
+TEST(a_worker_with_a_device_that_hangs_while_an_edit_waits_is_replaced_soon)
+{
+  SCOPED(rig_stop) Rig rig;
+  rig_start(&rig, bad_worker(), HALVED);
+  await_health(&rig, HALF);
+  ck_assert_int_eq(rig_edit(&rig, HALVED " | convolver device").status, STATUS_OK);
+  SCOPED_RACK Rack* const rack = rack_of(HALVED " | convolver chatter500", rig.rack);
+  const uint64_t never = engine_frame_now(rig.engine) + UINT32_MAX;
+  OK(engine_edit(rig.engine, rack, never, NULL, NULL));
+  const uint64_t began_ns = time_now_ns();
+  await_restarts(&rig, 1);
+  ck_assert_uint_lt(time_now_ns() - began_ns, 10U * NS_PER_S); // a device that compiles has more
+  assert_says(rig_status(&rig).worker_note, "finished no blocks in time");
 }
 
 TEST(a_worker_that_sends_invalid_messages_is_replaced)

@@ -12,6 +12,7 @@
     latent                                when it is armed next, it reports an invalid latency
     needy                                 it reports that its device needs a new process, as long as
                                           the rack has two nodes or more
+    device                                it reports a device
     has-x                                 the file does not exist unless "x" is the catalogue of
                                           plugins; a catalogue "invalid" is refused, and one that
                                           is "slow" takes half a second
@@ -46,7 +47,7 @@
 #undef worker_calls
 extern const WorkerCalls worker_calls;
 
-static atomic_bool is_needy, is_in_future, is_latent;
+static atomic_bool is_needy, is_in_future, is_latent, has_device;
 
 // The last node of the newest rack.
 static _Atomic RackUid last_uid;
@@ -100,6 +101,9 @@ tell_status(void* const worker, WorkerStatus* const status)
 {
   worker_calls.status(worker, status);
   status->needs_new_process = is_needy && status->facts.n_nodes > 1U;
+  if (has_device) {
+    strcpy(status->device, "a device");
+  }
 }
 
 static uint32_t
@@ -209,6 +213,8 @@ do_it(const char* const what)
     is_latent = true;
   } else if (!strcmp(what, "needy")) {
     is_needy = true;
+  } else if (!strcmp(what, "device")) {
+    has_device = true;
   } else if (!strcmp(what, "slow")) {
     nanosleep(&(struct timespec){ .tv_nsec = 500000000L }, NULL);
   } else if (!strcmp(what, "hang")) {

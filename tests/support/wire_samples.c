@@ -81,6 +81,7 @@ sample_status(void)
                          .n_bypassed = 8,
                          .needs_new_process = true,
                          .uses_cpu = true,
+                         .awaits_frame = true,
                          .gpu = ENGINE_BACKEND_OPENCL,
                          .device = "a device, 8 GB \xC2\xB5",
                          .backend_note = "a note",
@@ -313,8 +314,9 @@ statuses_equal(const WorkerStatus* const a, const WorkerStatus* const b)
          a->load_p50 == b->load_p50 && a->load_p99 == b->load_p99 && a->load_max == b->load_max &&
          !memcmp(a->cost_us, b->cost_us, sizeof(a->cost_us)) && a->n_gpu_nodes == b->n_gpu_nodes &&
          a->n_bypassed == b->n_bypassed && a->needs_new_process == b->needs_new_process &&
-         a->uses_cpu == b->uses_cpu && a->gpu == b->gpu && !strcmp(a->device, b->device) &&
-         !strcmp(a->backend_note, b->backend_note) && !strcmp(a->realtime_note, b->realtime_note);
+         a->uses_cpu == b->uses_cpu && a->awaits_frame == b->awaits_frame && a->gpu == b->gpu &&
+         !strcmp(a->device, b->device) && !strcmp(a->backend_note, b->backend_note) &&
+         !strcmp(a->realtime_note, b->realtime_note);
 }
 
 static bool

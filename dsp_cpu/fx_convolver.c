@@ -164,13 +164,16 @@ describe(const ConvolverNode* const node, const FxSetup* const setup, FxShape* c
   shape->data_bytes = node->n_partitions * (sizeof(Partition*) + bytes.constant);
 }
 
-/// Bytes that create needs temporarily, beside the node.
+/// Bytes that load needs temporarily, beyond those of the units, which are allocated later.
 static size_t
-load_bytes(const ConvolverNode* const node, const FxSetup* const setup)
+load_bytes(const ConvolverNode* const node, const FxSetup* const setup, const FxShape* const shape)
 {
   const PartitionSize size = size_of(node, setup);
   const size_t n_responses = (size_t)node->n_partitions * node->n_in * node->n_out;
-  return n_responses * node->n_taps * sizeof(float) + partition_measure(&size).design;
+  const size_t needed =
+      n_responses * node->n_taps * sizeof(float) + partition_measure(&size).design;
+  const size_t of_units = setup->for_kernel ? 0U : setup->n_in / node->n_in * shape->unit_bytes;
+  return needed > of_units ? needed - of_units : 0U;
 }
 
 static Status
@@ -243,7 +246,7 @@ convolver_create(const FxSetup* const setup, FxShape* const shape, void** const 
   shape->unit_in = made->n_in;
   shape->unit_out = made->n_out;
   describe(made, setup, shape);
-  shape->data_bytes += load_bytes(made, setup);
+  shape->data_bytes += load_bytes(made, setup, shape);
   *node = made;
   return STATUS_OK;
 }

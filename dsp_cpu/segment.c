@@ -19,6 +19,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_ROWS           64U   // FFTW's fast path ends here: longer columns are slower (measured)
 #define MIN_SLICED         256U  // shorter transforms are not split
@@ -312,39 +313,67 @@ design_tables(const Segment* const segment)
   }
 }
 
-/// Compute the spectrum of one partition of one response with the same steps as for the input.
+/// What the design needs temporarily; see design_bytes().
+typedef struct Design {
+  FftDouble* fft; ///< Of all points
+  double* points; ///< [n_points] complex
+  double* bins;   ///< [n_points] complex
+} Design;
+
+/// Compute the spectrum of one partition of one response, in double precision and in the order of
+/// the transform: its rounding errors would add to those of the input's spectra.
 static void
-design_partition(const Segment* const segment, const float* const window, float* const plane,
-                 float* const scratch, float* const cells)
+design_partition(const Segment* const segment, const Design* const design, const float* const taps,
+                 const uint32_t n, float* const cells)
 {
-  const uint32_t stride = segment->n_out * segment->n_in * segment->n_parts * SPECTRUM_CELL_FLOATS;
-  for (uint32_t b = 0; b < segment->n_batches; ++b) {
-    columns_in(segment, window, window + segment->plane_floats / 2U, b, plane, scratch);
+  const uint32_t n_points = segment->rows * segment->cols;
+  const size_t stride =
+      (size_t)segment->n_out * segment->n_in * segment->n_parts * SPECTRUM_CELL_FLOATS;
+  memset(design->points, 0, 2U * n_points * sizeof(double));
+  const double angle = -M_PI / 2.0 / n_points;
+  const double turn_re = cos(angle);
+  const double turn_im = sin(angle);
+  double re = 1.0 / n_points; // the scale of the transform and its inverse
+  double im = 0.0;
+  for (uint32_t k = 0; k < n; ++k) { // the weights of the fold turn; their error stays below 1e-11
+    design->points[2U * k] = taps[k] * re;
+    design->points[2U * k + 1U] = taps[k] * im;
+    const double next_re = re * turn_re - im * turn_im;
+    im = re * turn_im + im * turn_re;
+    re = next_re;
   }
-  for (uint32_t r = 0; r < segment->rows; ++r) {
-    row_in(segment, plane + 2U * (size_t)segment->pitch * r, scratch,
-           cells + (size_t)r * segment->row_cells * stride, stride);
+  fft_double_forward(design->fft, design->points, design->bins);
+  for (uint32_t bin = 0; bin < n_points; ++bin) {
+    const uint32_t at = bin % segment->rows * segment->pitch + bin / segment->rows;
+    float* const cell = cells + at / SPECTRUM_CELL * stride + at % SPECTRUM_CELL;
+    cell[0] = (float)design->bins[2U * bin];
+    cell[SPECTRUM_CELL] = (float)design->bins[2U * bin + 1U];
   }
 }
 
 static void
-design_filters(const Segment* const segment, const SegmentSpec* const spec, float* const window,
-               float* const plane, float* const scratch)
+design_filters(const Segment* const segment, const SegmentSpec* const spec,
+               const Design* const design)
 {
-  const float scale = 1.0F / (float)spec->n_points; // of the transform and its inverse
   for (uint32_t pair = 0; pair < segment->n_in * segment->n_out; ++pair) {
     const uint32_t i = pair / segment->n_out;
     const uint32_t o = pair % segment->n_out;
     for (uint32_t p = 0; p < segment->n_parts; ++p) {
-      for (uint32_t k = 0; k < spec->frames; ++k) {
-        const uint64_t tap = spec->first_tap + (uint64_t)p * spec->frames + k;
-        window[k] = tap < spec->n_taps ? spec->taps[pair][tap] * scale : 0.0F;
-      }
+      const uint64_t first = spec->first_tap + (uint64_t)p * spec->frames;
+      const uint64_t left = first < spec->n_taps ? spec->n_taps - first : 0U;
       const size_t line = ((size_t)o * segment->n_in + i) * segment->n_parts + p;
-      design_partition(segment, window, plane, scratch,
+      design_partition(segment, design, left ? spec->taps[pair] + first : NULL,
+                       left < spec->frames ? (uint32_t)left : spec->frames,
                        segment->filters + line * SPECTRUM_CELL_FLOATS);
     }
   }
+}
+
+/// Bytes of points or bins.
+static size_t
+design_bytes(const SegmentSpec* const spec)
+{
+  return 2U * spec->n_points * sizeof(double);
 }
 
 static float*
@@ -359,22 +388,22 @@ design(Segment* const segment, const SegmentSpec* const spec, Error* const error
   segment->weights = alloc_floats(2U * (size_t)segment->rows);
   segment->twiddles = alloc_floats(segment->plane_floats);
   segment->filters = alloc_floats(n_filters(segment));
-  float* const window = alloc_floats(segment->plane_floats);
-  float* const plane = alloc_floats(segment->plane_floats);
-  float* const scratch = alloc_floats(scratch_floats(segment));
+  Design design = { .points = rt_memory(design_bytes(spec)),
+                    .bins = rt_memory(design_bytes(spec)) };
   const bool enough =
-      segment->weights && segment->twiddles && segment->filters && window && plane && scratch;
-  if (enough) {
-    design_tables(segment);
-    design_filters(segment, spec, window, plane, scratch);
-  }
-  free(scratch);
-  free(plane);
-  free(window);
-  return enough
-             ? STATUS_OK
+      segment->weights && segment->twiddles && segment->filters && design.points && design.bins;
+  Status status =
+      enough ? fft_double_new(spec->n_points, &design.fft, error)
              : error_set(error, STATUS_NO_MEM, "no memory for an impulse response of %llu frames",
                          (unsigned long long)spec->n_taps);
+  if (!status) {
+    design_tables(segment);
+    design_filters(segment, spec, &design);
+  }
+  fft_double_free(design.fft);
+  free(design.bins);
+  free(design.points);
+  return status;
 }
 
 /// Compute all members of a segment that follow from its spec, without allocating.
@@ -406,9 +435,8 @@ segment_measure(const SegmentSpec* const spec)
   const Segment segment = segment_of(spec);
   const size_t constant_floats =
       2U * (size_t)segment.rows + segment.plane_floats + n_filters(&segment);
-  const size_t design_floats = 2U * segment.plane_floats + scratch_floats(&segment);
   return (SegmentBytes){ .constant = sizeof(Segment) + constant_floats * sizeof(float),
-                         .design = design_floats * sizeof(float),
+                         .design = 2U * design_bytes(spec),
                          .state = state_bytes(&segment),
                          .scratch_floats = scratch_floats(&segment) };
 }

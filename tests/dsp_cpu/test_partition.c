@@ -153,6 +153,23 @@ TEST(half_a_million_taps_are_convolved_in_blocks_of_any_size)
   }
 }
 
+/// Only two of the three transforms round: the spectra of the response are computed in double.
+TEST(the_error_of_a_long_response_is_small)
+{
+  enum { TAPS = 480000, FRAMES = 500000, CHECKED = 400, BLOCK = 1024 };
+  SCOPED_MEMORY float* const taps = response(TAPS, 2);
+  SCOPED_MEMORY float** const in = planar_noise(1, FRAMES, 1, 1.0);
+  SCOPED_MEMORY float** const out = planar_silence(1, FRAMES);
+  convolve_with(taps, TAPS, 0, in, out, FRAMES, BLOCK, SPLIT_BLOCKS);
+  double squares = 0.0;
+  for (uint32_t i = 0; i < CHECKED; ++i) {
+    const size_t frame = FRAMES - 1U - 49U * i;
+    const double error = direct_sum(taps, TAPS, in[0], frame) - out[0][frame];
+    squares += error * error;
+  }
+  ck_assert_double_le(sqrt(squares / CHECKED), 1.7e-7);
+}
+
 TEST(any_division_into_runs_gives_the_same_output)
 {
   static const uint64_t sizes[] = { 65, 20000 };

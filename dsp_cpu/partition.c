@@ -356,6 +356,7 @@ lay_out(Partition* const p, const PartitionSize* const size, const float* const*
                               .n_taps = l + 1U < plan.n_segments ? plan.segments[l + 1U].first_tap
                                                                  : size->n_taps,
                               .first_tap = segment->first_tap,
+                              .n_states = size->n_states,
                               .at_once = l == 0 };
     bytes[l] = segment_measure(&specs[l]);
   }

@@ -26,6 +26,7 @@
 #define MIN_SLICED_AT_ONCE 8192U // shorter ones are faster unsplit (measured)
 #define FOLD_COST          6U // relative costs per point, in products of one partition (measured)
 #define ROW_FFT_COST       6U
+#define MAX_PIECE_COST     3072U // of a piece of a row's products: less than a microsecond
 
 struct Segment {
   const SpectrumOps* ops;
@@ -36,6 +37,7 @@ struct Segment {
   uint32_t batch;      ///< Columns per column unit
   uint32_t n_batches;  ///< pitch / batch
   uint32_t row_cells;  ///< Cells per row
+  uint32_t pieces;     ///< Units of a row of an output; divides row_cells
   size_t plane_floats; ///< One plane of rows
   uint64_t cost;       ///< Of all units
   Fft* row_fft;
@@ -193,23 +195,20 @@ row_in(const Segment* const segment, const float* const row, float* const scratc
   segment->ops->pack(scratch, segment->pitch, cells, stride);
 }
 
-/// Write the spectrum of a row of an output to io->scratch.  At the first of `ticks` phases the row
-/// reads its lines completely, for all phases; at a later one it adds the products of the newer
-/// inputs.
+/// Compute the spectrum of a row of an output, or a piece of it, `at` floats from the first row.
+/// At the first of `ticks` phases the row reads its lines completely, for all phases; at a later
+/// one it adds the products of the newer inputs.
 static void
 multiply_row(const Segment* const segment, const SegmentIo* const io, const SpectrumMac* const mac,
-             const uint32_t row, const uint32_t o)
+             const uint32_t phase, const size_t at, const uint32_t o, float* const spectrum)
 {
-  const uint32_t phase = phase_of(segment, io->state, row);
-  const size_t row_floats = 2U * (size_t)segment->pitch;
   if (phase) {
-    const float* const sums = sums_of(segment, io->state, phase, o) + row_floats * row;
-    segment->ops->mac_newest(mac, phase, sums, io->scratch);
+    segment->ops->mac_newest(mac, phase, sums_of(segment, io->state, phase, o) + at, spectrum);
     return;
   }
-  float* out[SPECTRUM_TICKS] = { io->scratch };
+  float* out[SPECTRUM_TICKS] = { spectrum };
   for (uint32_t t = 1; t < segment->ticks; ++t) {
-    out[t] = sums_of(segment, io->state, t, o) + row_floats * row;
+    out[t] = sums_of(segment, io->state, t, o) + at;
   }
   segment->ops->mac(mac, segment->ticks, out);
 }
@@ -228,27 +227,42 @@ row_of_inputs(const Segment* const segment, const SegmentIo* const io, const uin
   }
 }
 
-/// Compute a row of an output, after those of all inputs, one of which it replaces.
+/// Compute a piece of a row of an output, after the rows of all inputs, one of which it replaces.
+/// A row that does not read its lines completely is computed by its first piece.
 static void
 work_row(const Segment* const segment, const SegmentIo* const io, const uint32_t row,
-         const uint32_t o)
+         const uint32_t o, const uint32_t piece)
 {
-  if (o == 0) {
+  const uint32_t phase = phase_of(segment, io->state, row);
+  if (phase && piece) {
+    return;
+  }
+  if (o == 0 && piece == 0) {
     row_of_inputs(segment, io, row);
   }
-  const size_t row_floats = 2U * (size_t)segment->pitch * row;
-  const size_t first_cell = (size_t)segment->row_cells * row;
+  const uint32_t n_cells = phase ? segment->row_cells : segment->row_cells / segment->pieces;
+  const uint32_t first = piece * n_cells;
+  const size_t row_at = 2U * (size_t)segment->pitch * row;
+  const size_t piece_at = (size_t)first * SPECTRUM_CELL_FLOATS;
+  const size_t cell = (size_t)segment->row_cells * row + first;
   const uint32_t filter_floats = segment->n_in * line_floats(segment);
-  const SpectrumMac mac = { .delays = lines_of(segment, io->state, row),
-                            .filters = segment->filters +
-                                       (first_cell * segment->n_out + o) * filter_floats,
+  float* const plane = plane_of(segment, io->state, o) + row_at;
+  const bool is_last = first + n_cells == segment->row_cells;
+  const SpectrumMac mac = { .delays =
+                                lines_of(segment, io->state, row) + (size_t)first * filter_floats,
+                            .filters =
+                                segment->filters + (cell * segment->n_out + o) * filter_floats,
                             .filter_stride = segment->n_out * filter_floats,
-                            .n_cells = segment->row_cells,
+                            .n_cells = n_cells,
                             .n_in = segment->n_in,
                             .n_parts = segment->n_parts,
                             .newest = ((const SegmentState*)io->state)->newest };
-  multiply_row(segment, io, &mac, row, o);
-  fft_inverse(segment->row_fft, io->scratch, plane_of(segment, io->state, o) + row_floats);
+  multiply_row(segment, io, &mac, phase, row_at + piece_at, o,
+               (is_last ? io->scratch : plane) + piece_at);
+  if (is_last) {
+    memcpy(io->scratch, plane, piece_at * sizeof(float)); // of the pieces before
+    fft_inverse(segment->row_fft, io->scratch, plane);
+  }
 }
 
 /// How many partitions of output a row computes together.  Neighbouring rows are at different
@@ -260,6 +274,20 @@ choose_ticks(const SegmentSpec* const spec, const uint32_t rows)
   return shares ? SPECTRUM_TICKS : 1U;
 }
 
+/// How many units share the products of a row that reads its lines completely.  Each of them begins
+/// with waiting for memory; with more states, a row is a smaller part of all work.
+static uint32_t
+choose_pieces(const SegmentSpec* const spec, const uint32_t cols, const uint32_t row_cells)
+{
+  const uint64_t cost = (uint64_t)cols * spec->n_in * spec->n_parts;
+  const uint64_t limit = (uint64_t)MAX_PIECE_COST * (spec->n_states ? spec->n_states : 1U);
+  uint32_t pieces = 1;
+  while (!spec->at_once && cost > pieces * limit && row_cells % (2U * pieces) == 0) {
+    pieces *= 2U;
+  }
+  return pieces;
+}
+
 // ---- costs ----
 
 static uint64_t
@@ -269,11 +297,17 @@ column_cost(const Segment* const segment)
 }
 
 static uint64_t
-row_cost(const Segment* const segment, const uint32_t phase, const uint32_t o)
+row_cost(const Segment* const segment, const uint32_t phase, const uint32_t o, const uint32_t piece)
 {
-  const uint32_t n_transforms = 1U + (o == 0 ? segment->n_in : 0U);
-  const uint32_t products = phase ? phase : segment->n_parts; // as in multiply_row()
-  return segment->cols * (ROW_FFT_COST * n_transforms + (uint64_t)segment->n_in * products);
+  if (phase && piece) { // as in work_row()
+    return 0;
+  }
+  const bool is_last = phase || piece + 1U == segment->pieces;
+  const uint32_t n_transforms = (is_last ? 1U : 0U) + (o == 0 && piece == 0 ? segment->n_in : 0U);
+  const uint64_t of_products =
+      (uint64_t)segment->cols * segment->n_in * (phase ? phase : segment->n_parts);
+  return (uint64_t)segment->cols * ROW_FFT_COST * n_transforms +
+         (phase ? of_products : of_products / segment->pieces);
 }
 
 /// The cost of all units.
@@ -282,7 +316,10 @@ total_cost(const Segment* const segment)
 {
   uint64_t of_rows = 0;
   for (uint32_t phase = 0; phase < segment->ticks; ++phase) { // as many rows at each
-    of_rows += row_cost(segment, phase, 0) + (segment->n_out - 1U) * row_cost(segment, phase, 1);
+    for (uint32_t piece = 0; piece < segment->pieces; ++piece) {
+      of_rows += row_cost(segment, phase, 0, piece) +
+                 (segment->n_out - 1U) * row_cost(segment, phase, 1, piece);
+    }
   }
   of_rows *= segment->rows / segment->ticks;
   return (segment->n_in + segment->n_out) * segment->n_batches * column_cost(segment) + of_rows;
@@ -424,6 +461,7 @@ segment_of(const SegmentSpec* const spec)
                       .batch = rows > 1U ? SPECTRUM_CELL : row_cells * SPECTRUM_CELL,
                       .n_batches = rows > 1U ? row_cells : 1U,
                       .row_cells = row_cells,
+                      .pieces = choose_pieces(spec, cols, row_cells),
                       .plane_floats = 2U * (size_t)rows * row_cells * SPECTRUM_CELL };
   segment.cost = total_cost(&segment);
   return segment;
@@ -480,7 +518,19 @@ segment_free(Segment* const segment)
 static uint32_t
 n_row_units(const Segment* const segment)
 {
-  return segment->rows * segment->n_out;
+  return segment->rows * segment->n_out * segment->pieces;
+}
+
+/// The place of a unit among those of rows.
+typedef struct RowUnit {
+  uint32_t row, o, piece;
+} RowUnit;
+
+static RowUnit
+row_unit(const Segment* const segment, const uint32_t unit)
+{
+  const uint32_t line = unit / segment->pieces;
+  return (RowUnit){ line / segment->n_out, line % segment->n_out, unit % segment->pieces };
 }
 
 void
@@ -509,8 +559,8 @@ segment_unit_cost(const Segment* const segment, const void* const state, const u
   if (unit < first_row || unit >= first_row + n_row_units(segment)) {
     return column_cost(segment);
   }
-  const uint32_t row = (unit - first_row) / segment->n_out;
-  return row_cost(segment, phase_of(segment, state, row), (unit - first_row) % segment->n_out);
+  const RowUnit at = row_unit(segment, unit - first_row);
+  return row_cost(segment, phase_of(segment, state, at.row), at.o, at.piece);
 }
 
 void
@@ -553,10 +603,15 @@ prefetch_row(const Segment* const segment, const SegmentIo* const io, const uint
 }
 
 void
-segment_prefetch(const Segment* const segment, const SegmentIo* const io, const uint32_t unit)
+segment_prefetch(const Segment* const segment, const SegmentIo* const io, const uint32_t next)
 {
   const uint32_t first_row = segment->n_in * segment->n_batches;
   const uint32_t first_out = first_row + n_row_units(segment);
+  const uint32_t n_units = segment_n_units(segment);
+  uint32_t unit = next;
+  while (unit < n_units && segment_unit_cost(segment, io->state, unit) == 0) {
+    ++unit;
+  }
   if (!segment->column_fft) {
     return;
   }
@@ -566,9 +621,11 @@ segment_prefetch(const Segment* const segment, const SegmentIo* const io, const 
     prefetch_rows(io->early + at, segment->rows, segment->cols, segment->batch);
     prefetch_rows(io->late + at, segment->rows, segment->cols, segment->batch);
   } else if (unit < first_out) {
-    prefetch_row(segment, io, (unit - first_row) / segment->n_out,
-                 (unit - first_row) % segment->n_out);
-  } else if (unit < segment_n_units(segment)) {
+    const RowUnit at = row_unit(segment, unit - first_row);
+    if (at.piece == 0) {
+      prefetch_row(segment, io, at.row, at.o);
+    }
+  } else if (unit < n_units) {
     const uint32_t o = (unit - first_out) / segment->n_batches;
     const size_t at = (size_t)((unit - first_out) % segment->n_batches) * segment->batch;
     prefetch_rows(plane_of(segment, io->state, o) + 2U * at, segment->rows,
@@ -587,7 +644,8 @@ segment_work(const Segment* const segment, const SegmentIo* const io, const uint
     columns_in(segment, io->early + i * io->in_stride, io->late + i * io->in_stride,
                unit % segment->n_batches, plane_of(segment, io->state, i), io->scratch);
   } else if (unit < first_out) {
-    work_row(segment, io, (unit - first_row) / segment->n_out, (unit - first_row) % segment->n_out);
+    const RowUnit at = row_unit(segment, unit - first_row);
+    work_row(segment, io, at.row, at.o, at.piece);
   } else {
     const uint32_t o = (unit - first_out) / segment->n_batches;
     columns_out(segment, plane_of(segment, io->state, o), (unit - first_out) % segment->n_batches,

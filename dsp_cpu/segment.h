@@ -9,7 +9,8 @@
    partition of output.  The work is divided into many small *units*, so that the caller can spread
    it evenly over time:
 
-       columns in (n_in x n_batches)  ->  rows (n_rows x n_out)  ->  columns out (n_out x n_batches)
+       columns in (n_in x n_batches)  ->  rows (n_rows x n_out x pieces)
+                                      ->  columns out (n_out x n_batches)
 
    Method
    - Overlap-save in the *right-angle* form of the Fourier transform: the two halves of a real
@@ -28,7 +29,8 @@
      a row reads them once for SPECTRUM_TICKS partitions of output: at the first of these it
      computes all products whose input is complete, and keeps the sums of the later partitions; at
      each later one it adds only the products of the input since then.  The rows take turns to
-     read, so each partition takes the same time.
+     read, so each partition takes the same time.  The products of a row that reads long lines are
+     divided into several units, of some cells each.
 */
 #ifndef WARPRACK_DSP_CPU_SEGMENT_H
 #define WARPRACK_DSP_CPU_SEGMENT_H
@@ -51,6 +53,7 @@ typedef struct SegmentSpec {
       taps; ///< [n_in * n_out] responses, from input i to output o at i * n_out + o; borrowed
   uint64_t n_taps;    ///< Taps from here on count as 0
   uint64_t first_tap; ///< First tap of the first partition
+  uint32_t n_states;  ///< That run in turn, if known
   bool at_once;       ///< The caller runs all units of a partition together: units may be large
 } SegmentSpec;
 
@@ -90,8 +93,9 @@ uint64_t segment_cost(const Segment* segment);
 uint64_t segment_unit_cost(const Segment* segment, const void* state, uint32_t unit);
 /// Begin the next partition: its row units fill a new slot of the delay line. [rt]
 void segment_step(const Segment* segment, void* state);
-/// Begin to load the memory of a unit that follows soon; the result does not depend on it. [rt]
-void segment_prefetch(const Segment* segment, const SegmentIo* io, uint32_t unit);
+/// Begin to load the memory of the first unit with work from `next` on; no result depends on it.
+/// [rt]
+void segment_prefetch(const Segment* segment, const SegmentIo* io, uint32_t next);
 /// Run one unit.  The units of a partition must run in ascending order. [rt]
 void segment_work(const Segment* segment, const SegmentIo* io, uint32_t unit);
 

@@ -17,7 +17,9 @@
 #define N_WINDOWS  9U
 #define MATRIX     4U // inputs and outputs
 
-static float taps[N_PARTS * MAX_POINTS + 100U];
+#define N_MANY 30U // so many that the products of a row of 2048 points are divided
+
+static float taps[N_MANY * 2048U + 100U];
 static float input[(N_WINDOWS + 1U) * MAX_POINTS + 16U];
 static float sum[MAX_POINTS + 16U];
 
@@ -99,6 +101,7 @@ TEST(a_segment_convolves_its_range_of_the_response)
     check_segment(sizes[i], 3, false);
     check_segment(sizes[i], N_PARTS, false);
   }
+  check_segment(2048, N_MANY, false);
 }
 
 /// Check the costs of the units in one partition, each at most 1 / `n` of all; returns the largest.
@@ -143,6 +146,7 @@ TEST(units_to_be_spread_are_small_and_sum_to_the_segment)
     check_units(segment_spec(n_points, 3, 0, false), 8);
     check_units(segment_spec(n_points, N_PARTS, 0, false), 8);
   }
+  check_units(segment_spec(2048, N_MANY, 0, false), 24);
   SegmentSpec wide = segment_spec(512, N_PARTS, 0, false);
   wide.n_in = wide.n_out = MATRIX;
   wide.taps = matrix;

@@ -94,7 +94,7 @@ run_base(const CascadeJob* jobs, uint32_t n_jobs, const CascadeForm form, const 
 }
 
 #ifdef __x86_64__
-/// Run at most four jobs.  A wave of one section would leave three of four lanes empty.
+/// Run at most four jobs.  A wave of one section would leave most lanes empty.
 static void
 run_rest(const CascadeJob* const jobs, const uint32_t n_jobs, const CascadeForm form,
          const uint32_t n_frames)
@@ -102,7 +102,7 @@ run_rest(const CascadeJob* const jobs, const uint32_t n_jobs, const CascadeForm 
   if (n_jobs > 2U || (n_jobs && form.n_sections == 1U)) {
     run_padded(lanes_avx2, 4U, jobs, n_jobs, form, n_frames);
   } else if (n_jobs) {
-    cascade_wave(jobs, n_jobs, form, n_frames);
+    cascade_wave_avx2(jobs, n_jobs, form, n_frames);
   }
 }
 
@@ -124,6 +124,16 @@ run_avx2(const CascadeJob* jobs, uint32_t n_jobs, const CascadeForm form, const 
   run_rest(jobs, n_jobs, form, n_frames);
 }
 
+/// True if at most four jobs run faster in waves of eight lanes than in vectors of four.
+static bool
+pays_wide_wave(const uint32_t n_jobs, const uint32_t n_sections, const uint32_t n_frames)
+{
+  if (n_jobs <= 2U) {
+    return n_jobs * n_sections > 4U;
+  }
+  return n_sections > 2U && (n_sections <= 4U || n_frames >= 32U);
+}
+
 static void
 run_avx512(const CascadeJob* jobs, uint32_t n_jobs, const CascadeForm form, const uint32_t n_frames)
 {
@@ -132,6 +142,8 @@ run_avx512(const CascadeJob* jobs, uint32_t n_jobs, const CascadeForm form, cons
   }
   if (n_jobs > 4U) {
     run_padded(lanes_avx512, 8U, jobs, n_jobs, form, n_frames);
+  } else if (pays_wide_wave(n_jobs, form.n_sections, n_frames)) {
+    cascade_wave_avx512(jobs, n_jobs, form, n_frames);
   } else {
     run_rest(jobs, n_jobs, form, n_frames);
   }

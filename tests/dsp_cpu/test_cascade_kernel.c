@@ -154,8 +154,8 @@ TEST_ROWS(every_kernel_gives_the_bits_of_the_serial_form, flushes_denormals)
     for (uint32_t n_jobs = 1; n_jobs <= MAX_JOBS; ++n_jobs) {
       check_kernels(input, n_jobs, &seed);
     }
-    for (uint32_t i = 0; i < 60U; ++i) {
-      check_kernels(input, 1U + i % 3U, &seed);
+    for (uint32_t i = 0; i < 80U; ++i) {
+      check_kernels(input, 1U + i % 4U, &seed);
     }
   }
 }

@@ -499,13 +499,14 @@ meters_wake_ns(const Meters* const meters)
 static Status
 refuse_device(Control* const control, const RackUid uid, const char* const name, Error* const error)
 {
-  EnginePlace* const places = calloc(RACK_MAX_NODES, sizeof(EnginePlace));
-  const uint32_t n = places ? engine_places(control->config.engine, places, RACK_MAX_NODES) : 0U;
+  EnginePlacement* const placements = calloc(RACK_MAX_NODES, sizeof(EnginePlacement));
+  const uint32_t n =
+      placements ? engine_placements(control->config.engine, placements, RACK_MAX_NODES) : 0U;
   EngineBackend backend = ENGINE_BACKEND_CPU;
   for (uint32_t p = 0; p < n; ++p) {
-    backend = places[p].uid == uid ? places[p].backend : backend;
+    backend = placements[p].uid == uid ? placements[p].backend : backend;
   }
-  free(places);
+  free(placements);
   return backend == ENGINE_BACKEND_CPU
              ? STATUS_OK
              : error_set(error, STATUS_NO_BACKEND, "%s runs on the GPU, where nodes have no meters",

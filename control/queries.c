@@ -366,16 +366,17 @@ query_describe(Control* const control, const Peer* const peer, Message* const me
 
 // ---- where nodes run ----
 
-/// Find the place of a node; NULL if it is not active.  The search begins at `at`, the index of the
+/// Find the placement of a node; NULL if it is not active.  The search begins at `at`, the index of the
 /// last match, because both lists mostly have the same order.
-static const EnginePlace*
-find_place(const EnginePlace* const places, const uint32_t n, const RackUid uid, uint32_t* const at)
+static const EnginePlacement*
+find_placement(const EnginePlacement* const placements, const uint32_t n, const RackUid uid,
+               uint32_t* const at)
 {
   for (uint32_t i = 0; i < n; ++i) {
     const uint32_t index = (*at + i) % n;
-    if (places[index].uid == uid) {
+    if (placements[index].uid == uid) {
       *at = index;
-      return &places[index];
+      return &placements[index];
     }
   }
   return NULL;
@@ -383,27 +384,27 @@ find_place(const EnginePlace* const places, const uint32_t n, const RackUid uid,
 
 /// Print the times of a node in us; "-" if they were not measured.
 static void
-print_times(TextBuffer* const text, const EnginePlace* const place)
+print_times(TextBuffer* const text, const EnginePlacement* const placement)
 {
-  if (place && place->p99_ns) {
-    text_buffer_print(text, "%.1f %.1f\n", place->p50_ns * 1e-3, place->p99_ns * 1e-3);
+  if (placement && placement->p99_ns) {
+    text_buffer_print(text, "%.1f %.1f\n", placement->p50_ns * 1e-3, placement->p99_ns * 1e-3);
   } else {
     text_buffer_add(text, "- -\n");
   }
 }
 
 static char*
-print_places(const Rack* const rack, const EnginePlace* const places, const uint32_t n)
+print_placements(const Rack* const rack, const EnginePlacement* const placements, const uint32_t n)
 {
   TextBuffer text = { 0 };
   uint32_t at = 0;
   for (uint32_t i = 0; i < rack->n_nodes; ++i) {
     const RackNode* const node = &rack->nodes[i];
-    const EnginePlace* const place = find_place(places, n, node->uid, &at);
+    const EnginePlacement* const placement = find_placement(placements, n, node->uid, &at);
     text_buffer_print(&text, "%s %s %s %s ", node->name, node->fx->name,
-                      place ? engine_backend_names[place->backend] : "-",
-                      place ? place_reason_names[place->reason] : "waiting");
-    print_times(&text, place);
+                      placement ? engine_backend_names[placement->backend] : "-",
+                      placement ? place_reason_names[placement->reason] : "waiting");
+    print_times(&text, placement);
   }
   return text_buffer_take(&text);
 }
@@ -412,10 +413,12 @@ Status
 query_nodes(Control* const control, const Peer* const peer, Message* const message,
             Error* const error)
 {
-  EnginePlace* const places = calloc(RACK_MAX_NODES, sizeof(EnginePlace));
-  const uint32_t n = places ? engine_places(control->config.engine, places, RACK_MAX_NODES) : 0U;
-  char* const text = places ? print_places(editor_rack(control->editor), places, n) : NULL;
-  free(places);
+  EnginePlacement* const placements = calloc(RACK_MAX_NODES, sizeof(EnginePlacement));
+  const uint32_t n =
+      placements ? engine_placements(control->config.engine, placements, RACK_MAX_NODES) : 0U;
+  char* const text =
+      placements ? print_placements(editor_rack(control->editor), placements, n) : NULL;
+  free(placements);
   return answer_and_free(control, peer, message, text, error);
 }
 

@@ -279,9 +279,9 @@ typedef struct EngineReports {
 /// [any but rt, one caller]
 EngineReports engine_reports(Engine* engine, RingReport* reports, uint32_t max);
 
-/// Write the places of the nodes of the active rack, in its order, at most `max`.  Returns the
+/// Write the placements of the nodes of the active rack, in its order, at most `max`.  Returns the
 /// number of nodes.
-uint32_t engine_places(Engine* engine, EnginePlace* places, uint32_t max);
+uint32_t engine_placements(Engine* engine, EnginePlacement* placements, uint32_t max);
 
 void engine_reset_load(Engine* engine);
 

@@ -53,9 +53,9 @@ engine_n_out(Engine* const engine)
 }
 
 uint32_t
-engine_places(Engine* const engine, EnginePlace* const places, const uint32_t max)
+engine_placements(Engine* const engine, EnginePlacement* const placements, const uint32_t max)
 {
-  return engine->calls->places(engine_half(engine), places, max);
+  return engine->calls->placements(engine_half(engine), placements, max);
 }
 
 Rack*

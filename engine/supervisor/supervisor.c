@@ -249,15 +249,15 @@ query_status(void* const self, WorkerStatus* const status)
 }
 
 static uint32_t
-query_places(void* const self, EnginePlace* const places, const uint32_t max)
+query_placements(void* const self, EnginePlacement* const placements, const uint32_t max)
 {
   Supervisor* const supervisor = self;
   supervisor_lock(supervisor);
   const Child* const worker = supervisor->worker;
-  const uint32_t n = worker ? worker->n_places : 0U;
+  const uint32_t n = worker ? worker->n_placements : 0U;
   const uint32_t n_told = n < max ? n : max;
   if (n_told) {
-    memcpy(places, worker->places, n_told * sizeof(EnginePlace));
+    memcpy(placements, worker->placements, n_told * sizeof(EnginePlacement));
   }
   supervisor_unlock(supervisor);
   return n;
@@ -327,7 +327,7 @@ supervisor_free(void* const self)
   }
   close_if_open(supervisor->wake);
   close_if_open(supervisor->plugins_fd);
-  free(supervisor->places);
+  free(supervisor->placements);
   rack_history_clear(&supervisor->history);
   rack_fades_clear(&supervisor->fades);
   pthread_cond_destroy(&supervisor->changed);
@@ -423,7 +423,7 @@ const WorkerCalls supervisor_calls = {
   .set = supervisor_set,
   .sent = supervisor_sent,
   .status = query_status,
-  .places = query_places,
+  .placements = query_placements,
   .reset_load = reset_load,
   .free = supervisor_free,
 };

@@ -72,7 +72,7 @@ child_free(Child* const child)
   process_free(child->process);
   recorder_free(child->recorder);
   ring_free(child->ring);
-  free(child->places);
+  free(child->placements);
   free(child->missed);
   key_index_clear(&child->missed_at);
   free(child);

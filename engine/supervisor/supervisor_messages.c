@@ -314,18 +314,18 @@ handle_changed(Supervisor* const supervisor, Child* const child, const WorkerFac
 }
 
 static bool
-handle_places(Supervisor* const supervisor, Child* const child, const WirePlaces* const message,
-              Cause* const cause)
+handle_placements(Supervisor* const supervisor, Child* const child,
+                  const WirePlacements* const message, Cause* const cause)
 {
-  EnginePlace* const places = malloc((message->n + 1U) * sizeof(EnginePlace));
-  if (!places) {
+  EnginePlacement* const placements = malloc((message->n + 1U) * sizeof(EnginePlacement));
+  if (!placements) {
     return supervisor_fail(cause, "out of memory for its message", false);
   }
-  memcpy(places, message->places, message->n * sizeof(EnginePlace));
+  memcpy(placements, message->placements, message->n * sizeof(EnginePlacement));
   supervisor_lock(supervisor);
-  free(child->places);
-  child->places = places;
-  child->n_places = message->n;
+  free(child->placements);
+  child->placements = placements;
+  child->n_placements = message->n;
   supervisor_unlock(supervisor);
   return true;
 }
@@ -365,8 +365,8 @@ handle_message(Supervisor* const supervisor, Child* const child, const WireMessa
     child->status = message->status;
     supervisor_unlock(supervisor);
     return true;
-  case WIRE_PLACES:
-    return handle_places(supervisor, child, &message->places, cause);
+  case WIRE_PLACEMENTS:
+    return handle_placements(supervisor, child, &message->placements, cause);
   case WIRE_LOST:
     supervisor_handle_lost(supervisor, child, &message->lost);
     return true;

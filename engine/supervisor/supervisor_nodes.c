@@ -135,12 +135,13 @@ supervisor_is_of_edit(const Supervisor* const supervisor, const Suspect* const s
 // ---- quarantine ----
 
 static bool
-find_latency(const EnginePlace* const places, const uint32_t n, NodeCase* const node_case)
+find_latency(const EnginePlacement* const placements, const uint32_t n, NodeCase* const node_case)
 {
   bool has_found = false;
   for (uint32_t p = 0; p < n && !has_found; ++p) {
-    has_found = places[p].uid == node_case->uid;
-    node_case->latency_frames = has_found ? places[p].latency_frames : node_case->latency_frames;
+    has_found = placements[p].uid == node_case->uid;
+    node_case->latency_frames =
+        has_found ? placements[p].latency_frames : node_case->latency_frames;
   }
   return has_found;
 }
@@ -150,9 +151,9 @@ supervisor_keep_latency(const Supervisor* const supervisor, const Child* const c
                         NodeCase* const node_case)
 {
   const Child* const worker = supervisor->worker;
-  if (!(worker && find_latency(worker->places, worker->n_places, node_case)) &&
-      !find_latency(child->places, child->n_places, node_case)) {
-    (void)find_latency(supervisor->places, supervisor->n_places, node_case);
+  if (!(worker && find_latency(worker->placements, worker->n_placements, node_case)) &&
+      !find_latency(child->placements, child->n_placements, node_case)) {
+    (void)find_latency(supervisor->placements, supervisor->n_placements, node_case);
   }
 }
 

@@ -62,8 +62,8 @@ typedef struct Child {
   uint64_t n_sent;     ///< Number of parameter messages sent to it, or contained in its documents
   WorkerFacts facts;   ///< The newest
   WorkerStatus status;
-  EnginePlace* places; ///< [n_places]
-  uint32_t n_places;
+  EnginePlacement* placements; ///< [n_placements]
+  uint32_t n_placements;
   uint32_t n_refusals;  ///< Attempts in a row in which it could not make nodes
   Error broken;         ///< The error that ended sending; STATUS_OK: none
   uint64_t arm_at_ns;   ///< Time of the next attempt to arm it, after a failure
@@ -133,11 +133,12 @@ struct Supervisor {
   bool plays_on;  ///< Of the last WorkerStart
   SaveRequest save;
   RackHistory history;
-  RackFades fades;     ///< That run, or would run without the loss of the worker
-  int plugins_fd;      ///< The catalogue of plugins that all workers have; -1: none
-  uint64_t n_plugins;  ///< Number of catalogues whose plugins had new code
-  EnginePlace* places; ///< [n_places] of the last child that has ended and had made nodes
-  uint32_t n_places;
+  RackFades fades;    ///< That run, or would run without the loss of the worker
+  int plugins_fd;     ///< The catalogue of plugins that all workers have; -1: none
+  uint64_t n_plugins; ///< Number of catalogues whose plugins had new code
+  EnginePlacement*
+      placements; ///< [n_placements] of the last child that has ended and had made nodes
+  uint32_t n_placements;
   Backoff exchange; ///< Of attempts to start a worker beside the current one
   Wanted wanted;
   Child* worker;     ///< The current worker: serving, or ready to be armed; NULL: none
@@ -361,7 +362,7 @@ void supervisor_check_save(Supervisor* supervisor);
 
 // ---- supervisor_restart.c ----
 
-/// Keep the counters and the places of a child that ends. [lock held]
+/// Keep the counters and the placements of a child that ends. [lock held]
 void supervisor_keep_facts(Supervisor* supervisor, Child* child);
 
 /// End a lost child, find out whether an edit or the rack caused the loss, and schedule the next

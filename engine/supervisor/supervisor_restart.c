@@ -34,12 +34,12 @@ void
 supervisor_keep_facts(Supervisor* const supervisor, Child* const child)
 {
   worker_counts_add(&supervisor->past, &child->status.counts);
-  if (child->n_places) { // else it has made no node
-    free(supervisor->places);
-    supervisor->places = child->places;
-    supervisor->n_places = child->n_places;
-    child->places = NULL;
-    child->n_places = 0;
+  if (child->n_placements) { // else it has made no node
+    free(supervisor->placements);
+    supervisor->placements = child->placements;
+    supervisor->n_placements = child->n_placements;
+    child->placements = NULL;
+    child->n_placements = 0;
   }
 }
 

@@ -62,18 +62,18 @@ typedef enum WireKind {
   WIRE_PLUGINS,    ///< `plugins_fd`; before CONFIG and later
 
   // to the server
-  WIRE_READY,    ///< `status`: the worker exists
-  WIRE_FAILED,   ///< `failed`: the worker could not be made, or has no catalogue of plugins; its
-                 ///< process ends
-  WIRE_ARMED,    ///< `armed`
-  WIRE_DISARMED, ///< All messages from the ring are applied
-  WIRE_REPLY,    ///< `reply`
-  WIRE_SAVED,    ///< `saved`
-  WIRE_CHANGED,  ///< `changed`
-  WIRE_STATUS,   ///< `status`, several times a second if it has changed
-  WIRE_PLACES,   ///< `places`, if they have changed, and for their times every 5 s
-  WIRE_LOST,     ///< `lost`
-  WIRE_NOTE,     ///< `note`: EngineConfig::note
+  WIRE_READY,      ///< `status`: the worker exists
+  WIRE_FAILED,     ///< `failed`: the worker could not be made, or has no catalogue of plugins; its
+                   ///< process ends
+  WIRE_ARMED,      ///< `armed`
+  WIRE_DISARMED,   ///< All messages from the ring are applied
+  WIRE_REPLY,      ///< `reply`
+  WIRE_SAVED,      ///< `saved`
+  WIRE_CHANGED,    ///< `changed`
+  WIRE_STATUS,     ///< `status`, several times a second if it has changed
+  WIRE_PLACEMENTS, ///< `placements`, if they have changed, and for their times every 5 s
+  WIRE_LOST,       ///< `lost`
+  WIRE_NOTE,       ///< `note`: EngineConfig::note
   WIRE_N_KINDS
 } WireKind;
 
@@ -138,10 +138,10 @@ typedef struct WireReply {
   WorkerFacts facts;
 } WireReply;
 
-typedef struct WirePlaces {
-  const EnginePlace* places; ///< [n]; as WireEdit::rack
-  uint32_t n;                ///< 0 to RACK_MAX_NODES
-} WirePlaces;
+typedef struct WirePlacements {
+  const EnginePlacement* placements; ///< [n]; as WireEdit::rack
+  uint32_t n;                        ///< 0 to RACK_MAX_NODES
+} WirePlacements;
 
 /**
    One message.  In a received message also:
@@ -169,7 +169,7 @@ typedef struct WireMessage {
     WireArmed armed;
     WireReply reply;
     WorkerFacts changed;
-    WirePlaces places;
+    WirePlacements placements;
     EngineNodeLoss lost;
     char note[WIRE_TEXT_BYTES];
   };

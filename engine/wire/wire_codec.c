@@ -11,7 +11,7 @@
 /// Upper bounds of body sizes, a little above the largest body of each kind.
 #define STATUS_BYTES (512U + (uint32_t)sizeof(WorkerStatus) + FX_MAX_CHANNELS * 16U)
 #define TEXT_BYTES   (WIRE_TEXT_BYTES + 128U)
-#define PLACES_BYTES (4U + RACK_MAX_NODES * PLACE_BYTES)
+#define PLACES_BYTES (4U + RACK_MAX_NODES * PLACEMENT_BYTES)
 #define SAVED_BYTES  (TEXT_BYTES + FX_STATE_MAX_BYTES)
 #define FACTS_BYTES  (TEXT_BYTES + FX_MAX_CHANNELS * 16U)
 #define REPLY_BYTES  (FACTS_BYTES + (uint32_t)sizeof(RackRefused))
@@ -39,7 +39,7 @@ static const struct {
   [WIRE_SAVED] = { "SAVED", WIRE_SERVER, SAVED_BYTES },
   [WIRE_CHANGED] = { "CHANGED", WIRE_SERVER, FACTS_BYTES },
   [WIRE_STATUS] = { "STATUS", WIRE_SERVER, STATUS_BYTES },
-  [WIRE_PLACES] = { "PLACES", WIRE_SERVER, PLACES_BYTES },
+  [WIRE_PLACEMENTS] = { "PLACES", WIRE_SERVER, PLACES_BYTES },
   [WIRE_LOST] = { "LOST", WIRE_SERVER, 16U },
   [WIRE_NOTE] = { "NOTE", WIRE_SERVER, TEXT_BYTES },
 };
@@ -115,8 +115,8 @@ code_message(Coder* const coder, WireMessage* const message)
   case WIRE_CHANGED:
     wire_code_facts(coder, &message->changed);
     break;
-  case WIRE_PLACES:
-    wire_code_places(coder, &message->places);
+  case WIRE_PLACEMENTS:
+    wire_code_placements(coder, &message->placements);
     break;
   case WIRE_LOST:
     wire_code_lost(coder, &message->lost);
@@ -210,8 +210,8 @@ wire_message_clear(WireMessage* const message)
   case WIRE_SAVED:
     free((void*)message->saved.saved.bytes);
     break;
-  case WIRE_PLACES:
-    free((void*)message->places.places);
+  case WIRE_PLACEMENTS:
+    free((void*)message->placements.placements);
     break;
   default:
     break;

@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-#define PLACE_BYTES 24U // an EnginePlace: six words
+#define PLACEMENT_BYTES 24U // an EnginePlacement: six words
 
 typedef struct Coder {
   bool writes;
@@ -65,7 +65,7 @@ void wire_code_failed(Coder* coder, Error* error);
 void wire_code_armed(Coder* coder, WireArmed* armed);
 void wire_code_reply(Coder* coder, WireReply* reply);
 void wire_code_saved(Coder* coder, WireSaved* saved);
-void wire_code_places(Coder* coder, WirePlaces* places);
+void wire_code_placements(Coder* coder, WirePlacements* placements);
 void wire_code_lost(Coder* coder, EngineNodeLoss* loss);
 
 // ---- kinds ----

@@ -149,32 +149,32 @@ wire_code_saved(Coder* const coder, WireSaved* const message)
 }
 
 static void
-code_place(Coder* const coder, EnginePlace* const place)
+code_placement(Coder* const coder, EnginePlacement* const placement)
 {
-  uint32_t reason = place->reason;
-  coder_u32(coder, &place->uid, RACK_UID_FIRST, UINT32_MAX, "uid");
-  code_backend(coder, &place->backend);
-  coder_u32(coder, &reason, 0U, PLACE_N_REASONS - 1U, "reason of a place");
-  place->reason = (PlaceReason)reason;
-  coder_u32(coder, &place->latency_frames, 0U, WIRE_MAX_LATENCY, "latency of a node");
-  coder_u32(coder, &place->p50_ns, 0U, UINT32_MAX, "time of a node");
-  coder_u32(coder, &place->p99_ns, 0U, UINT32_MAX, "time of a node");
+  uint32_t reason = placement->reason;
+  coder_u32(coder, &placement->uid, RACK_UID_FIRST, UINT32_MAX, "uid");
+  code_backend(coder, &placement->backend);
+  coder_u32(coder, &reason, 0U, PLACE_N_REASONS - 1U, "reason of a placement");
+  placement->reason = (PlaceReason)reason;
+  coder_u32(coder, &placement->latency_frames, 0U, WIRE_MAX_LATENCY, "latency of a node");
+  coder_u32(coder, &placement->p50_ns, 0U, UINT32_MAX, "time of a node");
+  coder_u32(coder, &placement->p99_ns, 0U, UINT32_MAX, "time of a node");
 }
 
 void
-wire_code_places(Coder* const coder, WirePlaces* const places)
+wire_code_placements(Coder* const coder, WirePlacements* const placements)
 {
-  coder_u32(coder, &places->n, 0U, RACK_MAX_NODES, "number of nodes");
-  EnginePlace* const read =
-      coder->writes ? NULL : coder_array(coder, places->n, sizeof(*read), PLACE_BYTES);
-  for (uint32_t p = 0; !coder->error.status && p < places->n; ++p) {
-    EnginePlace place = coder->writes ? places->places[p] : (EnginePlace){ 0 };
-    code_place(coder, &place);
+  coder_u32(coder, &placements->n, 0U, RACK_MAX_NODES, "number of nodes");
+  EnginePlacement* const read =
+      coder->writes ? NULL : coder_array(coder, placements->n, sizeof(*read), PLACEMENT_BYTES);
+  for (uint32_t p = 0; !coder->error.status && p < placements->n; ++p) {
+    EnginePlacement placement = coder->writes ? placements->placements[p] : (EnginePlacement){ 0 };
+    code_placement(coder, &placement);
     if (read) {
-      read[p] = place;
+      read[p] = placement;
     }
   }
-  places->places = coder->writes ? places->places : read;
+  placements->placements = coder->writes ? placements->placements : read;
 }
 
 void

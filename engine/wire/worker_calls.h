@@ -65,15 +65,15 @@ typedef struct EngineNodeLoss {
   bool is_guess; ///< Another node of its group may have caused it
 } EngineNodeLoss;
 
-/// The place where a node of the active rack runs.
-typedef struct EnginePlace {
+/// The backend on which a node of the active rack runs, and why.
+typedef struct EnginePlacement {
   RackUid uid;
   EngineBackend backend; ///< Never ENGINE_BACKEND_AUTO
   PlaceReason reason;
   uint32_t latency_frames; ///< Of the node
   uint32_t p50_ns, p99_ns; ///< Of its last blocks on one core: times that half, and 99 %, did not
                            ///< exceed; 0: not measured
-} EnginePlace;
+} EnginePlacement;
 
 /// Properties of the active plan.
 typedef struct WorkerFacts {
@@ -158,8 +158,8 @@ typedef struct WorkerCalls {
   /// May be NULL. [control]
   void (*sent)(void* worker, const ParamMessage* messages, uint32_t n, uint64_t now);
   void (*status)(void* worker, WorkerStatus* status); // [any but rt]
-  /// As engine_places(). [any but rt]
-  uint32_t (*places)(void* worker, EnginePlace* places, uint32_t max);
+  /// As engine_placements(). [any but rt]
+  uint32_t (*placements)(void* worker, EnginePlacement* placements, uint32_t max);
   void (*reset_load)(void* worker); // [any but rt]
   void (*free)(void* worker);       // [main]
 } WorkerCalls;

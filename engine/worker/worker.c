@@ -319,6 +319,6 @@ const WorkerCalls worker_calls = { .arm = worker_arm,
                                    .save = worker_save,
                                    .set = worker_set,
                                    .status = worker_status,
-                                   .places = worker_places,
+                                   .placements = worker_placements,
                                    .reset_load = worker_reset_load,
                                    .free = worker_free };

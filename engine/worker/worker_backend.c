@@ -291,18 +291,18 @@ reason_of(const PlanNode* const plan_node)
 }
 
 uint32_t
-worker_places(void* const context, EnginePlace* const places, const uint32_t max)
+worker_placements(void* const context, EnginePlacement* const placements, const uint32_t max)
 {
   Worker* const worker = context;
   pthread_mutex_lock(&worker->status_lock);
   const uint32_t n = worker->shown ? worker->shown->n_living : 0U;
   for (uint32_t i = 0; i < n && i < max; ++i) {
     const PlanNode* const from = &worker->shown->nodes[i];
-    places[i] = (EnginePlace){ .uid = from->node->uid,
-                               .backend = from->node->backend->kind,
-                               .reason = reason_of(from),
-                               .latency_frames = from->latency_frames };
-    node_times_read(&from->node->times, &places[i].p50_ns, &places[i].p99_ns);
+    placements[i] = (EnginePlacement){ .uid = from->node->uid,
+                                       .backend = from->node->backend->kind,
+                                       .reason = reason_of(from),
+                                       .latency_frames = from->latency_frames };
+    node_times_read(&from->node->times, &placements[i].p50_ns, &placements[i].p99_ns);
   }
   pthread_mutex_unlock(&worker->status_lock);
   return n;

@@ -31,10 +31,11 @@ typedef struct WorkerLoop {
   FxFiles opened;
   WireMessage config; ///< `opened` borrows its rack
   Worker* worker;
-  Ring* ring;                  ///< NULL while disarmed
-  bool has_failed;             ///< FAILED was sent
-  pthread_mutex_t status_lock; ///< Held from reading the status or the places until they are sent
-  WorkerStatus sent;           ///< The last STATUS
+  Ring* ring;      ///< NULL while disarmed
+  bool has_failed; ///< FAILED was sent
+  pthread_mutex_t
+      status_lock;   ///< Held from reading the status or the placements until they are sent
+  WorkerStatus sent; ///< The last STATUS
   uint64_t next_status_ns;
   uint64_t next_places_ns;
 
@@ -66,23 +67,23 @@ send_message(WorkerLoop* const loop, const WireMessage* const message)
   }
 }
 
-/// Send the places of the nodes.  The lock keeps the messages of two threads in the order in which
-/// they read the places.
+/// Send the placements of the nodes.  The lock keeps the messages of two threads in the order in which
+/// they read the placements.
 static void
-send_places(WorkerLoop* const loop)
+send_placements(WorkerLoop* const loop)
 {
   pthread_mutex_lock(&loop->status_lock);
-  const uint32_t n = worker_calls.places(loop->worker, NULL, 0U);
-  EnginePlace* const places = calloc(n + 1U, sizeof(EnginePlace));
-  if (places) {
-    const uint32_t n_now = worker_calls.places(loop->worker, places, n);
-    send_message(
-        loop, &(WireMessage){ .kind = WIRE_PLACES, .places = { places, n_now < n ? n_now : n } });
+  const uint32_t n = worker_calls.placements(loop->worker, NULL, 0U);
+  EnginePlacement* const placements = calloc(n + 1U, sizeof(EnginePlacement));
+  if (placements) {
+    const uint32_t n_now = worker_calls.placements(loop->worker, placements, n);
+    send_message(loop, &(WireMessage){ .kind = WIRE_PLACEMENTS,
+                                       .placements = { placements, n_now < n ? n_now : n } });
   } else {
     give_up(loop, &(Error){ STATUS_NO_MEM, "out of memory" });
   }
   pthread_mutex_unlock(&loop->status_lock);
-  free(places);
+  free(placements);
 }
 
 /// Send a message with the current status, under the same lock.
@@ -111,12 +112,12 @@ send_changed_status(WorkerLoop* const loop)
   }
 }
 
-/// Send the places of the nodes and the status.  Called before the message that reports a new plan,
+/// Send the placements of the nodes and the status.  Called before the message that reports a new plan,
 /// because clients may query the server once it has arrived.
 static void
 send_plan(WorkerLoop* const loop)
 {
-  send_places(loop);
+  send_placements(loop);
   send_status_as(loop, WIRE_STATUS);
 }
 
@@ -340,7 +341,7 @@ send_due(WorkerLoop* const loop)
     loop->next_status_ns = time_now_ns() + STATUS_EVERY_NS;
   }
   if (loop->ring && time_now_ns() >= loop->next_places_ns) {
-    send_places(loop);
+    send_placements(loop);
     loop->next_places_ns = time_now_ns() + PLACES_EVERY_NS;
   }
 }

@@ -283,8 +283,8 @@ void worker_rest_device(Worker* worker);
 /// Fill the members of the status that concern backends. [status_lock held]
 void worker_fill_status(const Worker* worker, WorkerStatus* status);
 
-/// WorkerCalls::places.
-uint32_t worker_places(void* worker, EnginePlace* places, uint32_t max);
+/// WorkerCalls::placements.
+uint32_t worker_placements(void* worker, EnginePlacement* placements, uint32_t max);
 
 // ---- worker_place.c ----
 

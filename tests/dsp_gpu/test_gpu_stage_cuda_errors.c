@@ -438,9 +438,9 @@ assert_plays_on_cpu(const char* const call, const int result, const char* const 
   ck_assert_str_eq(status.backend, "cpu");
   assert_says(status.backend_note, "effects run on cpu: ");
   assert_says(status.backend_note, words);
-  EnginePlace places[4];
-  ck_assert_uint_eq(engine_places(driver.engine, places, 4), 4);
-  ck_assert_int_eq(places[0].reason, PLACE_FAILED);
+  EnginePlacement placements[4];
+  ck_assert_uint_eq(engine_placements(driver.engine, placements, 4), 4);
+  ck_assert_int_eq(placements[0].reason, PLACE_FAILED);
   rack_free(rack);
   driver_free(&driver);
   ck_assert_uint_eq(fake_n_live(), 0);

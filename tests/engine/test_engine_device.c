@@ -2,7 +2,7 @@
 /*
   An engine with a device: edits, also those that move nodes between CPU and device, take effect
   without a click and at the same latency; nodes without backend= go to the side with the lower
-  cost; the status has the place of each node, and the reason.
+  cost; the status has the placement of each node, and the reason.
 
       WARPRACK_TEST_BACKEND=cuda|opencl (default opencl)
 */
@@ -53,15 +53,15 @@ static const char*
 place_of(const TestDriver* const driver, const Rack* const rack, const char* const name)
 {
   static char text[64];
-  EnginePlace places[16];
-  const uint32_t n = engine_places(driver->engine, places, ARRAY_LEN(places));
+  EnginePlacement placements[16];
+  const uint32_t n = engine_placements(driver->engine, placements, ARRAY_LEN(placements));
   ck_assert_uint_eq(n, rack->n_nodes);
   for (uint32_t i = 0; i < n; ++i) {
-    const RackNode* const node = rack_find_uid(rack, places[i].uid);
+    const RackNode* const node = rack_find_uid(rack, placements[i].uid);
     ck_assert_ptr_nonnull(node);
     if (!strcmp(node->name, name)) {
-      snprintf(text, sizeof(text), "%s %s", engine_backend_names[places[i].backend],
-               place_reason_names[places[i].reason]);
+      snprintf(text, sizeof(text), "%s %s", engine_backend_names[placements[i].backend],
+               place_reason_names[placements[i].reason]);
       return text;
     }
   }

@@ -83,11 +83,11 @@ TEST_ROWS(the_input_plays_in_place_of_a_missing_plugin, cases)
   OK(engine_edit_wait(driver.engine, rack, &error));
   driver_play(&driver, N_BLOCKS);
   expect_sound(&driver, wanted);
-  EnginePlace places[8];
-  const uint32_t n = engine_places(driver.engine, places, 8);
+  EnginePlacement placements[8];
+  const uint32_t n = engine_placements(driver.engine, placements, 8);
   for (uint32_t p = 0; p < n; ++p) {
-    const RackNode* const node = rack_find_uid(rack, places[p].uid);
-    ck_assert(!node || node->fx->is_missing == (places[p].reason == PLACE_MISSING));
+    const RackNode* const node = rack_find_uid(rack, placements[p].uid);
+    ck_assert(!node || node->fx->is_missing == (placements[p].reason == PLACE_MISSING));
   }
 }
 

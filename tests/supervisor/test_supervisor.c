@@ -32,9 +32,9 @@ TEST(a_worker_process_gives_the_samples_of_this_process)
   driver_play(&here, 400);
   ck_assert(!memcmp(there.out[0], here.out[0], here.n_frames * sizeof(float)));
   ck_assert_uint_eq(engine_latency(there.engine), engine_latency(here.engine));
-  EnginePlace places[8];
-  ck_assert_uint_eq(engine_places(there.engine, places, 8), 4);
-  ck_assert_int_eq(places[0].backend, ENGINE_BACKEND_CPU);
+  EnginePlacement placements[8];
+  ck_assert_uint_eq(engine_placements(there.engine, placements, 8), 4);
+  ck_assert_int_eq(placements[0].backend, ENGINE_BACKEND_CPU);
 }
 
 TEST(a_missing_backend_is_reported_with_the_driver_s_message)

@@ -142,17 +142,17 @@ loose_free(const Loose* const rig)
   process_reap_left(&rig->supervisor->left, time_now_ns() + LONG_NS); // kills
   process_end_left(&rig->supervisor->left);
   rack_history_clear(&rig->supervisor->history);
-  free(rig->supervisor->places);
+  free(rig->supervisor->placements);
   free(rig->supervisor);
 }
 
 static void
 set_place(const Loose* const rig, Child* const child, const uint32_t latency_frames)
 {
-  free(child->places);
-  child->places = calloc(1, sizeof(EnginePlace));
-  child->places[0] = (EnginePlace){ .uid = rig->uid, .latency_frames = latency_frames };
-  child->n_places = 1U;
+  free(child->placements);
+  child->placements = calloc(1, sizeof(EnginePlacement));
+  child->placements[0] = (EnginePlacement){ .uid = rig->uid, .latency_frames = latency_frames };
+  child->n_placements = 1U;
 }
 
 /// Send notes.

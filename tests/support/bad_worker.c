@@ -107,9 +107,9 @@ tell_status(void* const worker, WorkerStatus* const status)
 }
 
 static uint32_t
-tell_places(void* const worker, EnginePlace* const places, const uint32_t max)
+tell_places(void* const worker, EnginePlacement* const placements, const uint32_t max)
 {
-  return worker_calls.places(worker, places, max);
+  return worker_calls.placements(worker, placements, max);
 }
 
 static void
@@ -130,7 +130,7 @@ const WorkerCalls bad_worker_calls = { .arm = arm,
                                        .save = save,
                                        .set = set,
                                        .status = tell_status,
-                                       .places = tell_places,
+                                       .placements = tell_places,
                                        .reset_load = reset_load,
                                        .free = free_worker };
 

@@ -503,16 +503,16 @@ engine_latency(Engine* const engine)
 }
 
 uint32_t
-engine_places(Engine* const engine, EnginePlace* const places, const uint32_t max)
+engine_placements(Engine* const engine, EnginePlacement* const placements, const uint32_t max)
 {
   SCOPED_LOCK(&engine->lock);
   const uint32_t n = engine->newest ? engine->newest->n_nodes : 0U;
   for (uint32_t i = 0; i < n && i < max; ++i) {
-    places[i] = (EnginePlace){ .uid = engine->newest->nodes[n - 1U - i].uid,
-                               .backend = ENGINE_BACKEND_CPU,
-                               .reason = PLACE_OPTION,
-                               .p50_ns = i ? 1500U : 0U,
-                               .p99_ns = i ? 22540U : 0U };
+    placements[i] = (EnginePlacement){ .uid = engine->newest->nodes[n - 1U - i].uid,
+                                       .backend = ENGINE_BACKEND_CPU,
+                                       .reason = PLACE_OPTION,
+                                       .p50_ns = i ? 1500U : 0U,
+                                       .p99_ns = i ? 22540U : 0U };
   }
   return n;
 }

@@ -25,9 +25,9 @@ static const ParamMessage parameters[] = {
   { .uid = 700, .value = 1e300 },
 };
 
-static const EnginePlace places[] = { { 16, ENGINE_BACKEND_OPENCL, PLACE_LOST, 3, 0, 0 },
-                                      { 700, ENGINE_BACKEND_CPU, PLACE_NODE, WIRE_MAX_LATENCY, 1,
-                                        UINT32_MAX } };
+static const EnginePlacement placements[] = { { 16, ENGINE_BACKEND_OPENCL, PLACE_LOST, 3, 0, 0 },
+                                              { 700, ENGINE_BACKEND_CPU, PLACE_NODE,
+                                                WIRE_MAX_LATENCY, 1, UINT32_MAX } };
 
 static const unsigned char state[] = { 0, 1, 255, 0, 10 };
 
@@ -164,8 +164,8 @@ wire_sample(const WireKind kind)
   case WIRE_CHANGED:
     m.changed = facts;
     break;
-  case WIRE_PLACES:
-    m.places = (WirePlaces){ places, ARRAY_LEN(places) };
+  case WIRE_PLACEMENTS:
+    m.placements = (WirePlacements){ placements, ARRAY_LEN(placements) };
     break;
   case WIRE_LOST:
     m.lost = (EngineNodeLoss){ 700, RECORDER_RUN, true, true };
@@ -350,15 +350,16 @@ saved_equal(const WireSaved* const a, const WireSaved* const b)
 }
 
 static bool
-places_equal(const WirePlaces* const a, const WirePlaces* const b)
+places_equal(const WirePlacements* const a, const WirePlacements* const b)
 {
   bool equal = a->n == b->n;
   for (uint32_t p = 0; equal && p < a->n; ++p) {
-    equal = a->places[p].uid == b->places[p].uid && a->places[p].backend == b->places[p].backend &&
-            a->places[p].reason == b->places[p].reason &&
-            a->places[p].latency_frames == b->places[p].latency_frames &&
-            a->places[p].p50_ns == b->places[p].p50_ns &&
-            a->places[p].p99_ns == b->places[p].p99_ns;
+    equal = a->placements[p].uid == b->placements[p].uid &&
+            a->placements[p].backend == b->placements[p].backend &&
+            a->placements[p].reason == b->placements[p].reason &&
+            a->placements[p].latency_frames == b->placements[p].latency_frames &&
+            a->placements[p].p50_ns == b->placements[p].p50_ns &&
+            a->placements[p].p99_ns == b->placements[p].p99_ns;
   }
   return equal;
 }
@@ -398,8 +399,8 @@ wire_messages_equal(const WireMessage* const a, const WireMessage* const b)
     return replies_equal(&a->reply, &b->reply);
   case WIRE_CHANGED:
     return facts_equal(&a->changed, &b->changed);
-  case WIRE_PLACES:
-    return places_equal(&a->places, &b->places);
+  case WIRE_PLACEMENTS:
+    return places_equal(&a->placements, &b->placements);
   case WIRE_LOST:
     return a->lost.uid == b->lost.uid && a->lost.phase == b->lost.phase &&
            a->lost.is_hang == b->lost.is_hang && a->lost.is_guess == b->lost.is_guess;
@@ -524,14 +525,15 @@ set_out_of_range(const WireSet* const set)
 }
 
 static const char*
-places_out_of_range(const WirePlaces* const p)
+places_out_of_range(const WirePlacements* const p)
 {
   bool is_good = p->n <= RACK_MAX_NODES;
   for (uint32_t i = 0; is_good && i < p->n; ++i) {
-    is_good = p->places[i].uid >= RACK_UID_FIRST && p->places[i].backend >= ENGINE_BACKEND_CPU &&
-              p->places[i].backend <= ENGINE_BACKEND_OPENCL &&
-              (unsigned)p->places[i].reason < PLACE_N_REASONS &&
-              p->places[i].latency_frames <= WIRE_MAX_LATENCY;
+    is_good = p->placements[i].uid >= RACK_UID_FIRST &&
+              p->placements[i].backend >= ENGINE_BACKEND_CPU &&
+              p->placements[i].backend <= ENGINE_BACKEND_OPENCL &&
+              (unsigned)p->placements[i].reason < PLACE_N_REASONS &&
+              p->placements[i].latency_frames <= WIRE_MAX_LATENCY;
   }
   return is_good ? NULL : "place";
 }
@@ -585,8 +587,8 @@ wire_field_out_of_range(const WireMessage* const m)
                : "reply";
   case WIRE_CHANGED:
     return facts_out_of_range(&m->changed);
-  case WIRE_PLACES:
-    return places_out_of_range(&m->places);
+  case WIRE_PLACEMENTS:
+    return places_out_of_range(&m->placements);
   case WIRE_LOST:
     return m->lost.uid >= RACK_UID_FIRST && m->lost.phase > RECORDER_NONE &&
                    m->lost.phase < RECORDER_N_PHASES

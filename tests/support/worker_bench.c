@@ -15,10 +15,10 @@ static void
 call_all(Bench* const bench)
 {
   WorkerStatus status;
-  EnginePlace places[4];
+  EnginePlacement placements[4];
   const ParamMessage message = { .uid = RACK_UID_FIRST };
   worker_calls.status(bench->worker, &status);
-  worker_calls.places(bench->worker, places, 4U);
+  worker_calls.placements(bench->worker, placements, 4U);
   worker_calls.reset_load(bench->worker);
   OK(worker_failure(bench->worker, &error));
   ck_assert(!worker_calls.set(bench->worker, &message, 1U));

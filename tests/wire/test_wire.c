@@ -287,7 +287,7 @@ TEST(values_just_beyond_their_range_are_refused)
   expect_u32_refusal(WIRE_EDIT, 24, 15);                    // next uid
   expect_u32_refusal(WIRE_EDIT, 40, WIRE_MAX_LATENCY + 4U); // quarantine
   expect_u32_refusal(WIRE_EDIT, 40, WIRE_MAX_LATENCY + 3U); // a missing plugin, but it is none
-  expect_u32_refusal(WIRE_PLACES, 16, WIRE_MAX_LATENCY + 1U);
+  expect_u32_refusal(WIRE_PLACEMENTS, 16, WIRE_MAX_LATENCY + 1U);
   expect_u32_refusal(WIRE_SET, 0, 0);                   // count
   expect_double_refusal(WIRE_SET, 4 + 16, (double)NAN); // value
   expect_double_refusal(WIRE_SET, 4 + 28 + 16, -(double)INFINITY);
@@ -306,15 +306,15 @@ TEST(values_just_beyond_their_range_are_refused)
   expect_double_refusal(WIRE_STATUS, FACTS_BYTES + COUNTS_BYTES, -0.1); // load
   expect_double_refusal(WIRE_STATUS, FACTS_BYTES + COUNTS_BYTES, (double)INFINITY);
   expect_double_refusal(WIRE_STATUS, FACTS_BYTES + COUNTS_BYTES + 24, (double)NAN); // cost
-  expect_u32_refusal(WIRE_PLACES, 4 + 4, 0);                 // backend: "auto" is invalid here
-  expect_u32_refusal(WIRE_PLACES, 4 + 4, ENGINE_N_BACKENDS); // backend
-  expect_u32_refusal(WIRE_PLACES, 4 + 8, PLACE_N_REASONS);   // reason
-  expect_u32_refusal(WIRE_PLACES, 4, RACK_UID_OUT);
+  expect_u32_refusal(WIRE_PLACEMENTS, 4 + 4, 0);                 // backend: "auto" is invalid here
+  expect_u32_refusal(WIRE_PLACEMENTS, 4 + 4, ENGINE_N_BACKENDS); // backend
+  expect_u32_refusal(WIRE_PLACEMENTS, 4 + 8, PLACE_N_REASONS);   // reason
+  expect_u32_refusal(WIRE_PLACEMENTS, 4, RACK_UID_OUT);
   for (uint32_t l = 0; l < ARRAY_LEN(large); ++l) { // counts and lengths: nothing is allocated
     expect_u32_refusal(WIRE_EDIT, 28, large[l]);
     expect_u32_refusal(WIRE_EDIT, 40, large[l]);
     expect_u32_refusal(WIRE_SET, 0, large[l]);
-    expect_u32_refusal(WIRE_PLACES, 0, large[l]);
+    expect_u32_refusal(WIRE_PLACEMENTS, 0, large[l]);
     expect_u32_refusal(WIRE_NOTE, 0, large[l]);
   }
   wire_samples_clear();
@@ -400,8 +400,8 @@ TEST(a_message_that_the_receiver_would_refuse_is_not_sent)
   message = wire_sample(WIRE_SET);
   message.set.n = 0;
   ck_assert(wire_encode(&message, &body, &n, NULL) == STATUS_BAD_ARG);
-  const EnginePlace unknown = { 16, ENGINE_BACKEND_CPU, PLACE_N_REASONS, 0, 0, 0 };
-  message = (WireMessage){ .kind = WIRE_PLACES, .places = { &unknown, 1 } };
+  const EnginePlacement unknown = { 16, ENGINE_BACKEND_CPU, PLACE_N_REASONS, 0, 0, 0 };
+  message = (WireMessage){ .kind = WIRE_PLACEMENTS, .placements = { &unknown, 1 } };
   ck_assert(wire_encode(&message, &body, &n, NULL) == STATUS_BAD_ARG);
   message = (WireMessage){ .kind = WIRE_NONE };
   ck_assert(wire_encode(&message, &body, &n, NULL) == STATUS_BAD_ARG);

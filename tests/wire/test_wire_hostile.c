@@ -32,7 +32,7 @@ TEST(an_invalid_header_ends_the_connection_before_the_body)
     uint32_t header[2];
   } rows[] = {
     { WIRE_SERVER, { WIRE_NOTE, 641 } },         { WIRE_SERVER, { WIRE_NOTE, UINT32_MAX } },
-    { WIRE_SERVER, { WIRE_STATUS, 1U << 20U } }, { WIRE_SERVER, { WIRE_PLACES, 1U << 20U } },
+    { WIRE_SERVER, { WIRE_STATUS, 1U << 20U } }, { WIRE_SERVER, { WIRE_PLACEMENTS, 1U << 20U } },
     { WIRE_SERVER, { WIRE_DISARMED, 1 } },       { WIRE_SERVER, { WIRE_NONE, 0 } },
     { WIRE_SERVER, { WIRE_N_KINDS, 0 } },        { WIRE_SERVER, { UINT32_MAX, 0 } },
     { WIRE_SERVER, { WIRE_EDIT, 100 } },         { WIRE_SERVER, { WIRE_ARM, 41 } },

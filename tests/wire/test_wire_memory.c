@@ -40,7 +40,7 @@ TEST(encoding_and_decoding_fail_whole)
       ck_assert(failed || wire_messages_equal(&sent, &received));
       wire_message_clear(&received);
       if (!failed) {
-        ck_assert(n > 0U || (kind != WIRE_EDIT && kind != WIRE_SET && kind != WIRE_PLACES));
+        ck_assert(n > 0U || (kind != WIRE_EDIT && kind != WIRE_SET && kind != WIRE_PLACEMENTS));
         break;
       }
     }
@@ -96,7 +96,7 @@ TEST(counts_take_no_memory_before_their_bytes_are_there)
     uint32_t n_words;
   } rows[] = {
     { WIRE_SET, { WIRE_MAX_MESSAGES }, 1 },
-    { WIRE_PLACES, { RACK_MAX_NODES }, 1 },
+    { WIRE_PLACEMENTS, { RACK_MAX_NODES }, 1 },
     { WIRE_EDIT, { 0, 0, 0, 0, 0, 0, 100, RACK_MAX_NODES }, 8 },
   };
   for (uint32_t r = 0; r < ARRAY_LEN(rows); ++r) {

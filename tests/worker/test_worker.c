@@ -268,11 +268,11 @@ TEST(a_bypassed_node_is_reported)
   health->needs_care = true;
   ck_assert_float_eq(bench_play(&bench), 1.0F);
   WorkerStatus status;
-  EnginePlace place;
+  EnginePlacement placement;
   worker_calls.status(bench.worker, &status);
   ck_assert_uint_eq(status.n_bypassed, 1U);
-  ck_assert_uint_eq(worker_calls.places(bench.worker, &place, 1U), 1U);
-  ck_assert_int_eq(place.reason, PLACE_BYPASSED);
+  ck_assert_uint_eq(worker_calls.placements(bench.worker, &placement, 1U), 1U);
+  ck_assert_int_eq(placement.reason, PLACE_BYPASSED);
   bench_clear(&bench);
 }
 
@@ -280,12 +280,12 @@ TEST(the_time_of_a_node_is_reported)
 {
   static Bench bench;
   bench_start(&bench, "g: gain -20dB");
-  EnginePlace place = { .p99_ns = 0U };
-  for (uint32_t b = 0; b < 10000U && !place.p99_ns; ++b) {
+  EnginePlacement placement = { .p99_ns = 0U };
+  for (uint32_t b = 0; b < 10000U && !placement.p99_ns; ++b) {
     bench_play(&bench);
-    ck_assert_uint_eq(worker_calls.places(bench.worker, &place, 1U), 1U);
+    ck_assert_uint_eq(worker_calls.placements(bench.worker, &placement, 1U), 1U);
   }
-  ck_assert(place.p50_ns > 0U && place.p50_ns <= place.p99_ns);
+  ck_assert(placement.p50_ns > 0U && placement.p50_ns <= placement.p99_ns);
   bench_clear(&bench);
 }
 

@@ -271,11 +271,11 @@ TEST(racks_run_through_the_ring)
   SCOPED_RING Ring* ring = new_ring();
   arm(&rig, ring);
   ck_assert(settle(ring, 0.5F) == 0.5F); // the empty rack
-  const uint32_t n_places = rig.n_received[WIRE_PLACES];
+  const uint32_t n_placements = rig.n_received[WIRE_PLACEMENTS];
   const WireReply* const reply = edit_text(&rig, ring, 7, "chain a: invert");
   ck_assert_msg(!reply->reply.status, "%s", reply->reply.text);
   ck_assert_uint_eq(reply->facts.n_nodes, 1);
-  ck_assert_uint_gt(rig.n_received[WIRE_PLACES], n_places); // sent before the reply
+  ck_assert_uint_gt(rig.n_received[WIRE_PLACEMENTS], n_placements); // sent before the reply
   ck_assert(settle(ring, 0.25F) == -0.25F);
   ck_assert(!edit_text(&rig, ring, 8, "chain a: invert | b: invert")->reply.status);
   ck_assert(settle(ring, 0.25F) == 0.25F);
@@ -291,7 +291,7 @@ TEST(places_come_again_for_the_times_of_their_nodes)
   start_ready(&rig);
   SCOPED_RING Ring* const ring = new_ring();
   arm(&rig, ring);
-  await(&rig, WIRE_PLACES);
+  await(&rig, WIRE_PLACEMENTS);
   stop(&rig);
 }
 

@@ -50,26 +50,24 @@ typedef struct Saves {
   const FxInfo* fx; ///< Of its node
 } Saves;
 
-#define HEARD_MAX     1024U
-#define HEARD_RECENTS 64U
+#define MIDI_VALUES_MAX  1024U
+#define MIDI_RECENTS_MAX 64U
 
-/// A parameter whose value in the document is MIDI's.
-typedef struct HeardRecent {
+/// A parameter whose value in the document is one that a worker has set by MIDI.
+typedef struct MidiRecent {
   RackUid uid;
   uint32_t param;
-  uint64_t frame;    ///< Frame time of that value
   uint64_t until_ns; ///< 0: free
-} HeardRecent;
+} MidiRecent;
 
 /// The newest values of parameters that MIDI has set, for the document; see reports.h.
-typedef struct HeardValues {
-  ParamMessage values[HEARD_MAX]; ///< [n] with the frame time of each
+typedef struct MidiValues {
+  MidiValue of[MIDI_VALUES_MAX]; ///< [n]
   uint32_t n;
-  uint64_t ring;                      ///< EngineReports::ring of all of them; 0: of several
-  HeardRecent recents[HEARD_RECENTS]; ///< Values that were in `values` a moment ago
-  uint32_t next_recent;               ///< The one that the next takes the place of
-  uint64_t recent_until_ns;           ///< Of the newest one
-} HeardValues;
+  MidiRecent recents[MIDI_RECENTS_MAX]; ///< Values that were in `of` a moment ago
+  uint32_t next_recent;                 ///< The one that the next takes the place of
+  uint64_t recent_until_ns;             ///< Of the newest one
+} MidiValues;
 
 /// A rack that a client wants to be checked.
 typedef struct RackCheck {
@@ -108,7 +106,7 @@ struct Control {
   Notify notify;
   Meters meters;
   MidiState midi;
-  HeardValues heard;
+  MidiValues midi_values;
   Syncs syncs;
   Takes takes;
   RackChecks checks;

@@ -274,8 +274,8 @@ control_run(void* const context)
       clients_expire(control);
     }
     (void)reports_read(control);
-    midi_run(control); // before reports_hear(): adds values of events that no worker has run
-    reports_hear(control);
+    midi_run(control); // before reports_apply(): adds values of events that no worker has run
+    reports_apply(control);
     takes_run(control);
     do_reply(control);
     do_files(control);

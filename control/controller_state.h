@@ -3,6 +3,7 @@
 #ifndef WARPRACK_CONTROL_CONTROLLER_STATE_H
 #define WARPRACK_CONTROL_CONTROLLER_STATE_H
 
+#include "engine/engine.h"
 #include "engine/midi/midi_map.h"
 
 #include <stdbool.h>
@@ -14,25 +15,30 @@
 /// The position of the first target of a source.
 typedef struct MidiShown {
   int32_t position;  ///< That the controller has sent last, or was sent; -1: not known
-  uint64_t heard_ns; ///< Time at which it was sent by the controller; 0: never
+  uint64_t moved_ns; ///< Time at which the controller has sent it; 0: never
 } MidiShown;
 
-/// A reading of an event that a worker got.
-typedef struct MidiRecent {
-  uint64_t frame;
-  MidiReading reading;
-} MidiRecent;
+/// An event that a worker sets parameters by, or the control thread if none has; or the end of the
+/// worker that had those before.
+typedef struct MidiEntry {
+  uint64_t frame; ///< Frame time of the event
+  QueuedKind kind;
+  uint32_t n;
+  MidiReading readings[MIDI_MAX_READINGS]; ///< [n]
+} MidiEntry;
 
-#define MIDI_MAX_RECENT 256U // more than controllers send in the blocks in flight
+#define MIDI_LINE_MAX 2048U // events that wait; the callback keeps as many more
 
 #define MIDI_MAX_PROGRAMS 64U // program changes that wait for the recalls of their scenes
 
 /// Begins as zeros, and with midi_decoder_init().
 typedef struct MidiState {
-  MidiDecoder decoder;                ///< Of what controllers send
-  MidiRecent recent[MIDI_MAX_RECENT]; ///< The last of n_recent, number i at i % MIDI_MAX_RECENT
-  uint64_t n_recent;
-  uint64_t worker;     ///< EngineReports::ring of the last worker that got the decoder's state
+  MidiDecoder decoder;            ///< Of what controllers send
+  MidiEntry line[MIDI_LINE_MAX];  ///< [n_line] from `first` on, in a circle: in their order
+  uint32_t first, n_line, n_ends; ///< n_ends: entries with QUEUED_END
+  uint64_t run_frame;             ///< A worker has run the events before this frame time
+  uint64_t n_lost;                ///< Events that a worker had, and had not run when it ended
+  bool is_diverted;    ///< The worker that plays gets no events of controllers (period_midi.h)
   MidiTarget* targets; ///< Of the active document; owned
   MidiTable table;     ///< The same
   MidiShown* shown;    ///< [table.n]

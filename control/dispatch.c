@@ -218,7 +218,7 @@ on_turn(void* const context, Bundle* const bundle)
   Control* const control = context;
   (void)!editor_flush_now(control->editor); // so that /server/sync waits for the values before it
   (void)reports_read(control);              // of what came before
-  reports_hear(control);                    // so that commands find the values of MIDI
+  reports_apply(control);                   // so that commands find the values of MIDI
   for (uint32_t m = 0; m < bundle->n_messages; ++m) {
     run_message(control, bundle, &bundle->messages[m]);
   }

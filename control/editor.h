@@ -128,11 +128,16 @@ void editor_taken_back(Editor* editor, Rack* rack);
 /// an edit is in flight, or the engine does not take the values now: call it again later.
 bool editor_follow_tempo(Editor* editor, double bpm);
 
+/// A value by MIDI.
+typedef struct MidiValue {
+  ParamMessage message;
+  uint64_t ring; ///< The worker of this ring has set it (engine_set_midi()); 0: none has
+} MidiValue;
+
 /// Take over values by MIDI: in the documents and the history, where a moving controller is one
 /// step.  Values for nodes or parameters that are not in the document any more, and invalid ones,
-/// are left out.  `ring`: the worker of this ring has set them (engine_set_heard()); 0: none has.
-void
-editor_hear(Editor* editor, const ParamMessage* values, uint32_t n, uint64_t ring, uint64_t now_ns);
+/// are left out.
+void editor_take_midi(Editor* editor, const MidiValue* values, uint32_t n, uint64_t now_ns);
 
 /// Send the values that wait to the engine, if it has room for them.  Call it when no further
 /// message is at hand, and every PENDING_POLL_NS while editor_holds_values().

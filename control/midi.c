@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_AT_ONCE 64U   // messages for a new worker
+#define MAX_AT_ONCE 64U   // messages that inform a worker
+#define MOST_READS  16U   // of all reports; a faulty worker may write without an end
 #define MAX_TAKEN   2048U // events that a round takes
 #define MAX_FED     32U   // sources that get feedback at once: a DIN cable carries 20 in 20 ms
 
@@ -184,104 +185,144 @@ note_position(Control* const control, const MidiReading* const reading)
   }
 }
 
-/// Set the parameters of a reading whose event no worker has run, unless the next worker has set
-/// them by a later event already.  Steps and toggles count in any order.
+/// Set the parameters of a reading whose event no worker has run.
 static void
-set_values(Control* const control, const MidiReading* const reading, const uint64_t frame)
+set_values(Control* const control, const MidiReading* const reading)
 {
   uint32_t n = 0;
   const MidiTarget* const targets = midi_table_find(&control->midi.table, reading->source, &n);
   for (uint32_t t = 0; t < n && reading->source.kind != MIDI_NOTES; ++t) {
     const RackNode* const node = rack_find_uid(editor_rack(control->editor), targets[t].uid);
     ParamMessage value = { .uid = targets[t].uid, .param = targets[t].param };
-    const MidiShape* const shape = &targets[t].shape;
-    const bool is_step = !reading->n_values || shape->relative || shape->toggles;
     double present = node ? rack_number(node, value.param, control_rate_hz(control)) : 0.0;
-    const uint64_t newest = reports_newest(control, value.uid, value.param, &present);
-    value.frame = is_step && newest >= frame ? newest + 1U : frame;
-    if (node && newest <= value.frame &&
-        midi_target_value(&targets[t], reading, present, &value.value)) {
+    (void)reports_value(control, value.uid, value.param, &present);
+    if (node && midi_target_value(&targets[t], reading, present, &value.value)) {
       reports_add(control, &value);
     }
   }
 }
 
+// ---- the line of events ----
+
 static void
-keep_recent(MidiState* const midi, const uint64_t frame, const MidiReading* const reading)
+add_entry(MidiState* const midi, const MidiEntry* const entry)
 {
-  midi->recent[midi->n_recent++ % MIDI_MAX_RECENT] = (MidiRecent){ frame, *reading };
+  midi->line[(midi->first + midi->n_line++) % MIDI_LINE_MAX] = *entry;
+  midi->n_ends += entry->kind == QUEUED_END;
+  midi->is_diverted = midi->is_diverted || entry->kind != QUEUED_GIVEN;
 }
 
-/// A worker has ended: set the values of the events from `frame` on, which it had not run.
+/// Let the first events leave, except those that a worker may still run.
 static void
-set_unrun(Control* const control, const uint64_t frame)
+settle(Control* const control)
 {
-  const MidiState* const midi = &control->midi;
-  const uint64_t n_kept = midi->n_recent < MIDI_MAX_RECENT ? midi->n_recent : MIDI_MAX_RECENT;
-  for (uint64_t g = midi->n_recent - n_kept; g < midi->n_recent; ++g) {
-    const MidiRecent* const recent = &midi->recent[g % MIDI_MAX_RECENT];
-    if (recent->frame >= frame) {
-      set_values(control, &recent->reading, recent->frame);
+  MidiState* const midi = &control->midi;
+  for (; midi->n_line; midi->first = (midi->first + 1U) % MIDI_LINE_MAX, --midi->n_line) {
+    const MidiEntry* const entry = &midi->line[midi->first];
+    const bool was_run = entry->kind == QUEUED_GIVEN && entry->frame < midi->run_frame;
+    if (entry->kind == QUEUED_GIVEN && !was_run && !midi->n_ends) {
+      break;
+    }
+    if (entry->kind == QUEUED_END) {
+      --midi->n_ends;
+    } else if (!was_run) {
+      midi->n_lost += entry->kind == QUEUED_GIVEN;
+      for (uint32_t r = 0; r < entry->n; ++r) {
+        set_values(control, &entry->readings[r]);
+      }
     }
   }
 }
 
+/// Read all reports of a worker that has ended.
 static void
-hear(Control* const control, const MidiHeard* const heard)
+read_reports(Control* const control)
 {
-  MidiReading readings[MIDI_MAX_READINGS];
-  if (!heard->event.n_bytes) {
-    set_unrun(control, heard->frame);
-    return;
-  }
-  const uint32_t n = midi_decode(&control->midi.decoder, &heard->event, readings);
-  for (uint32_t r = 0; r < n; ++r) {
-    if (heard->is_missed) {
-      set_values(control, &readings[r], heard->frame);
-    } else {
-      keep_recent(&control->midi, heard->frame, &readings[r]);
-    }
-    note_position(control, &readings[r]);
-    if (readings[r].source.kind == MIDI_PROGRAM) {
-      add_program(control, readings[r].source);
-    }
-  }
-  if (*control->midi.learn) {
-    learn(control, readings, n);
+  for (uint32_t i = 0; i < MOST_READS && !reports_read(control); ++i) {
+    reports_apply(control);
   }
 }
 
+static void
+end_worker(Control* const control)
+{
+  read_reports(control);
+  add_entry(&control->midi, &(MidiEntry){ .kind = QUEUED_END });
+}
+
+static void
+take_event(Control* const control, const QueuedMidi* const came)
+{
+  MidiState* const midi = &control->midi;
+  MidiEntry entry = { .frame = came->frame, .kind = came->kind };
+  entry.n = midi_decode(&midi->decoder, &came->event, entry.readings);
+  for (uint32_t r = 0; r < entry.n; ++r) {
+    note_position(control, &entry.readings[r]);
+    if (entry.readings[r].source.kind == MIDI_PROGRAM) {
+      add_program(control, entry.readings[r].source);
+    }
+  }
+  if (entry.n) {
+    add_entry(midi, &entry);
+  }
+  if (*midi->learn) {
+    learn(control, entry.readings, entry.n);
+  }
+}
+
+/// Take the events that have come, while the line has room.
 static void
 take_events(Control* const control)
 {
-  MidiHeard heard;
-  for (uint32_t e = 0; e < MAX_TAKEN && engine_take_midi(control->config.engine, &heard, 1U); ++e) {
-    tempo_hear(control, &heard);
-    hear(control, &heard);
+  QueuedMidi came;
+  for (uint32_t e = 0;
+       e < MAX_TAKEN && control->midi.n_line + 1U < MIDI_LINE_MAX && // room for end_worker(), too
+       engine_take_midi(control->config.engine, &came, 1U);
+       ++e) {
+    if (came.kind == QUEUED_END) {
+      end_worker(control);
+    } else {
+      tempo_pulse(control, &came);
+      take_event(control, &came);
+    }
   }
 }
 
-// ---- a new worker ----
-
-/// Send a new worker what controllers have sent before it plays: the NRPNs that they have selected,
-/// and the halves of 14 bits.  If there is no room, the next round begins again.
-static void
-inform_worker(Control* const control, const uint64_t worker)
+/// Send a worker what controllers have sent.  Returns false if there is no room: call it again.
+static bool
+inform_worker(Control* const control)
 {
+  static const ParamMessage forget = { .kind = MESSAGE_MIDI_FORGET };
   MidiEvent events[MIDI_KNOWN_EVENTS];
   ParamMessage messages[MAX_AT_ONCE];
   const uint32_t n = midi_decoder_known(&control->midi.decoder, events);
-  for (uint32_t e = 0; e < n;) {
+  Status status = engine_play(control->config.engine, &forget, 1U);
+  for (uint32_t e = 0; !status && e < n;) {
     uint32_t m = 0;
     for (; m < MAX_AT_ONCE && e < n; ++m, ++e) {
-      messages[m] =
-          (ParamMessage){ .kind = MESSAGE_MIDI_KNOWN, .param = midi_event_word(&events[e]) };
+      messages[m] = (ParamMessage){ .kind = MESSAGE_MIDI_KNOWN,
+                                    .uid = events[e].n_bytes,
+                                    .param = midi_event_word(&events[e]) };
     }
-    if (engine_play(control->config.engine, messages, m)) {
-      return;
+    status = engine_play(control->config.engine, messages, m);
+  }
+  return status != STATUS_LIMIT; // without a worker, the next one is informed
+}
+
+/// If all events have left the line, and their values are sent, let the worker have the next
+/// events.
+static void
+return_midi(Control* const control)
+{
+  MidiState* const midi = &control->midi;
+  if (midi->is_diverted && !midi->n_line) {
+    reports_apply(control);
+    if (inform_worker(control)) {
+      engine_return_midi(control->config.engine, midi->n_lost);
+      midi->n_lost = 0U;
+      midi->is_diverted = false;
     }
   }
-  control->midi.worker = worker;
 }
 
 // ---- feedback ----
@@ -322,8 +363,8 @@ feed_all(Control* const control)
   for (uint32_t t = 0; t < midi->table.n; ++t) {
     const bool is_first = !t || midi_source_key(midi->table.targets[t].source) !=
                                     midi_source_key(midi->table.targets[t - 1U].source);
-    const uint64_t heard_ns = midi->shown[t].heard_ns;
-    const bool is_held = heard_ns && control->now_ns - heard_ns < MIDI_HOLD_NS;
+    const uint64_t moved_ns = midi->shown[t].moved_ns;
+    const bool is_held = moved_ns && control->now_ns - moved_ns < MIDI_HOLD_NS;
     if (is_first && (is_held || n_fed == MAX_FED || !feed(control, t, &n_fed))) {
       midi->is_shown = false; // a later call continues
     }
@@ -341,6 +382,10 @@ midi_run(Control* const control)
     midi_clear(control);
     midi->has_table = false;
   }
+  if (!has_midi && midi->had_midi) { // the audio has ended, and the worker runs no further block
+    end_worker(control);
+    settle(control);
+  }
   midi->had_midi = has_midi;
   if (!has_midi) {
     return;
@@ -348,10 +393,9 @@ midi_run(Control* const control)
   if (!midi->has_table) {
     update_table(control);
   }
-  if (control->takes.ring && control->takes.ring != midi->worker) {
-    inform_worker(control, control->takes.ring);
-  }
   take_events(control);
+  settle(control);
+  return_midi(control);
   if (midi->n_programs && control->now_ns >= midi->next_ns) {
     recall_next(control);
   }
@@ -363,7 +407,8 @@ midi_run(Control* const control)
 uint64_t
 midi_wake_ns(const Control* const control)
 {
-  const uint64_t poll_ns = control->now_ns + MIDI_POLL_NS;
+  const uint64_t poll_ns =
+      control->now_ns + (control->midi.is_diverted ? MIDI_TURN_NS : MIDI_POLL_NS);
   const uint64_t next_ns = control->midi.n_programs ? control->midi.next_ns : poll_ns;
   return !control->midi.had_midi ? UINT64_MAX : next_ns < poll_ns ? next_ns : poll_ns;
 }

@@ -3,10 +3,11 @@
    MIDI in the server: learns a controller for a client, recalls scenes by programs, and sends
    feedback to controllers.  The worker moves the parameters.
 
-   The values of events that no worker has run are set from here, in the order of the events.  A
-   position does not replace that of a later event, which the next worker has run meanwhile.  A step
-   of an endless encoder, or a press that toggles, counts even if it comes after a later one.  But
-   the worker drops it if it has run the later one so recently that the server has no report of it.
+   The values of events that no worker has run are set from here.  Events wait in a line, in their
+   order: one leaves when a worker reports that it has run it, or when its worker has ended without,
+   or no worker had it; then it sets its parameters here.  So each event counts once, and later ones
+   after it.  When the line is empty and the worker that plays has all values,
+   and knows what controllers have sent, it gets the next events (engine_return_midi()).
 
    Feedback compares the document with what controllers show, at most once in MIDI_FEED_NS.  So all
    changes reach the controllers: by clients, scenes, undo, other controllers.  A controller that
@@ -23,6 +24,7 @@
 struct Control;
 
 #define MIDI_POLL_NS (5U * NS_PER_MS)
+#define MIDI_TURN_NS (1U * NS_PER_MS) // the same while the worker gets no events
 #define MIDI_FEED_NS (20U * NS_PER_MS)
 #define MIDI_HOLD_NS (250U * NS_PER_MS)
 

@@ -366,8 +366,8 @@ query_describe(Control* const control, const Peer* const peer, Message* const me
 
 // ---- where nodes run ----
 
-/// Find the placement of a node; NULL if it is not active.  The search begins at `at`, the index of the
-/// last match, because both lists mostly have the same order.
+/// Find the placement of a node; NULL if it is not active.  The search begins at `at`, the index of
+/// the last match, because both lists mostly have the same order.
 static const EnginePlacement*
 find_placement(const EnginePlacement* const placements, const uint32_t n, const RackUid uid,
                uint32_t* const at)

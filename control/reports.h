@@ -10,7 +10,7 @@
 struct Control;
 
 /// Read all reports.  Returns false if some are left, because MIDI has set too many parameters
-/// since the last reports_hear().  To be called in each round, and before each edit is sent.
+/// since the last reports_apply().  To be called in each round, and before each edit is sent.
 /// [control]
 bool reports_read(struct Control* control);
 
@@ -20,16 +20,16 @@ void reports_forget(struct Control* control, RackUid uid, uint32_t param);
 /// The same for all parameters whose value is in the document: it is another one. [control]
 void reports_forget_all(struct Control* control);
 
-/// Frame time of the newest MIDI event that has set a parameter; 0: none within the last second.
-/// `present`: receives the value if the document does not have it yet. [control]
-uint64_t reports_newest(struct Control* control, RackUid uid, uint32_t param, double* present);
+/// Returns true if MIDI has set a parameter to a value that the document does not have yet.
+/// [control]
+bool reports_value(const struct Control* control, RackUid uid, uint32_t param, double* value);
 
-/// Add a value of an event that no worker has run, with its frame time, to those that
-/// reports_hear() takes into the document. [control]
+/// Add a value of an event that no worker has run to those that reports_apply() takes into the
+/// document. [control]
 void reports_add(struct Control* control, const ParamMessage* value);
 
 /// Take what MIDI has set into the document; and the value of a client that the worker got after
 /// it, if the client had sent it before.  [control]
-void reports_hear(struct Control* control);
+void reports_apply(struct Control* control);
 
 #endif

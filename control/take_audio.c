@@ -12,7 +12,7 @@
 #define AU_UNKNOWN UINT32_MAX  // length: to the end of the file
 #define AU_FLOAT   6U
 #define CHUNK      1024U       // frames
-#define MAX_SILENT (1U << 20U) // frames that nobody has heard, or before the take
+#define MAX_SILENT (1U << 20U) // frames that were not recorded, or before the take
 
 static bool
 add_words(TextBuffer* const bytes, const uint32_t* const words, const size_t n)
@@ -63,7 +63,7 @@ pad(TakeAudio* const audio, const uint64_t n_frames)
 }
 
 /// Find the place of the frames that follow, whose first one has the frame time `start`: after
-/// silence if nobody has heard the frames between, as when the audio begins again.  0: the audio
+/// silence if the frames between were not recorded, as when the audio begins again.  0: the audio
 /// has begun again, and the frames are from before that.
 static bool
 find_place(TakeAudio* const audio, const uint64_t start)

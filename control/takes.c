@@ -115,6 +115,9 @@ record_value_before(Takes* const takes, const RingReport* const report)
 static void
 record(Takes* const takes, const RingReport* const report, const uint64_t now)
 {
+  if (report->kind == REPORT_EVENTS) {
+    return; // of MIDI: the values have reports of their own
+  }
   if (report->message.frame > now || (report->kind == REPORT_PLAN && report->planned > now)) {
     ++takes->n_lost;
     add_gap(takes, takes->frame, "a report of the worker has a time that has not come");

@@ -110,9 +110,9 @@ tempo_keep(Rack* const rack, const Rack* const present)
 }
 
 bool
-tempo_differs(const double heard_bpm, const double bpm)
+tempo_differs(const double source_bpm, const double bpm)
 {
-  return rack_is_tempo(heard_bpm) && fabs(heard_bpm - bpm) > DEAD_BAND_BPM;
+  return rack_is_tempo(source_bpm) && fabs(source_bpm - bpm) > DEAD_BAND_BPM;
 }
 
 bool

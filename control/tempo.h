@@ -33,7 +33,7 @@ NODISCARD Status tempo_add_followers(const Rack* rack, Changes* found, Error* er
 void tempo_keep(Rack* rack, const Rack* present);
 
 /// True if the tempo of a source is different enough from the present one.
-bool tempo_differs(double heard_bpm, double bpm);
+bool tempo_differs(double source_bpm, double bpm);
 
 /// If a bundle only sets the tempo, return one change in place of all its changes: for undo, the
 /// movement of the fader is one gesture.  Returns false for any other bundle.

@@ -9,15 +9,15 @@
 #define JACK_INTERVAL_NS (50U * NS_PER_MS) // in which the program polls the driver
 
 void
-tempo_hear(Control* const control, const MidiHeard* const heard)
+tempo_pulse(Control* const control, const QueuedMidi* const came)
 {
   MidiClock* const clock = &control->clock;
-  if (!midi_event_is_realtime(&heard->event)) {
+  if (!midi_event_is_realtime(&came->event)) {
     return;
   }
-  if (heard->event.bytes[0] == MIDI_CLOCK) {
-    midi_clock_pulse(clock, heard->frame);
-  } else if (heard->event.bytes[0] == MIDI_START || heard->event.bytes[0] == MIDI_CONTINUE) {
+  if (came->event.bytes[0] == MIDI_CLOCK) {
+    midi_clock_pulse(clock, came->frame);
+  } else if (came->event.bytes[0] == MIDI_START || came->event.bytes[0] == MIDI_CONTINUE) {
     midi_clock_restart(clock);
   }
 }

@@ -11,7 +11,7 @@
 struct Control;
 
 /// Take a MIDI event: pulses and starts of the clock.
-void tempo_hear(struct Control* control, const MidiHeard* heard);
+void tempo_pulse(struct Control* control, const QueuedMidi* came);
 
 /// Set the tempo of the rack to that of its source.
 void tempo_follow(struct Control* control);

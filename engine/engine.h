@@ -117,10 +117,9 @@ NODISCARD Status engine_set(Engine* engine, const ParamMessage* messages, uint32
 
 /// Report that a value which the worker of a ring (EngineReports::ring) has set by MIDI is in the
 /// document: later edits override it, and workers that are started later have it.  If another
-/// worker plays now, it gets the value, unless an event after `value->frame`, the frame time of the
-/// value, has set the parameter there.  STATUS_LIMIT if too many messages wait: then an edit may
-/// leave the value as it is, and a new worker does not have it. [control]
-NODISCARD Status engine_set_heard(Engine* engine, const ParamMessage* value, uint64_t ring);
+/// worker plays now, as with ring 0, it gets the value.  STATUS_LIMIT if too many messages wait:
+/// then an edit may leave the value as it is, and a new worker does not have it. [control]
+NODISCARD Status engine_set_midi(Engine* engine, const ParamMessage* value, uint64_t ring);
 
 /// Number of parameters and notes that the worker has not received yet; 0 without a worker or
 /// audio. [control]
@@ -137,9 +136,15 @@ NODISCARD Status engine_play(Engine* engine, const ParamMessage* messages, uint3
 /// True if the audio driver passes MIDI.
 bool engine_has_midi(Engine* engine);
 
-/// Take at most `max` MIDI events that have come, oldest first.  The worker has them as well,
-/// except those with MidiHeard::is_missed.
-uint32_t engine_take_midi(Engine* engine, MidiHeard* heard, uint32_t max);
+/// Take at most `max` MIDI events that have come, oldest first, and the ends of workers among them
+/// (QueuedKind).  After QUEUED_END, engine_reports() has all reports of that worker.
+uint32_t engine_take_midi(Engine* engine, QueuedMidi* came, uint32_t max);
+
+/// What engine_take_midi() has returned is set, and the values are sent: the worker gets the next
+/// events of controllers, unless more have come.  Until then, they come as QUEUED_MISSED: from the
+/// beginning of the audio, after QUEUED_END and after QUEUED_MISSED.  n_lost events are counted,
+/// which a worker had, and had not run when it ended.
+void engine_return_midi(Engine* engine, uint64_t n_lost);
 
 /// Send n MIDI events with the next period: all or none.  Returns false if the driver has no MIDI,
 /// or too many events wait.

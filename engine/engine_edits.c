@@ -207,7 +207,7 @@ engine_n_waiting(Engine* const engine)
 }
 
 Status
-engine_set_heard(Engine* const engine, const ParamMessage* const value, const uint64_t ring)
+engine_set_midi(Engine* const engine, const ParamMessage* const value, const uint64_t ring)
 {
   ParamMessage message = *value;
   ParamMessage kept = *value; // for workers that are started later
@@ -215,8 +215,8 @@ engine_set_heard(Engine* const engine, const ParamMessage* const value, const ui
   kept.frame = 0;
   pthread_mutex_lock(&engine->pointers_lock);
   const bool is_there = engine->ring != NULL;
-  message.kind = engine->n_rings == ring ? MESSAGE_HEARD : MESSAGE_MISSED;
-  message.frame = message.kind == MESSAGE_MISSED ? value->frame : 0U;
+  message.kind = engine->n_rings == ring ? MESSAGE_IN_DOCUMENT : MESSAGE_VALUE;
+  message.frame = 0;
   const bool is_sent = is_there && ring_send(engine->ring, &message, 1U);
   engine->n_sent += is_sent;
   if (is_sent && engine->calls->sent) {

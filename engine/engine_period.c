@@ -279,13 +279,24 @@ engine_has_midi(Engine* const engine)
 }
 
 uint32_t
-engine_take_midi(Engine* const engine, MidiHeard* const heard, const uint32_t max)
+engine_take_midi(Engine* const engine, QueuedMidi* const came, const uint32_t max)
 {
   pthread_mutex_lock(&engine->pointers_lock);
   Period* const period = atomic_load(&engine->period);
-  const uint32_t n = period ? period_take_midi(period, heard, max) : 0U;
+  const uint32_t n = period ? period_take_midi(period, came, max) : 0U;
   pthread_mutex_unlock(&engine->pointers_lock);
   return n;
+}
+
+void
+engine_return_midi(Engine* const engine, const uint64_t n_lost)
+{
+  pthread_mutex_lock(&engine->pointers_lock);
+  Period* const period = atomic_load(&engine->period);
+  if (period) {
+    period_return_midi(period, n_lost);
+  }
+  pthread_mutex_unlock(&engine->pointers_lock);
 }
 
 bool

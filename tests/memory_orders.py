@@ -56,8 +56,6 @@ FUNCTIONS = {
             ("store", RELAXED, "`result`, published by `finished`"),
             ("store", ONE_ORDER, "`finished`: publishes the slot, and is written before `asleep` is read"),
         ],
-        "ring_finish_midi": [("store", RELEASE, "`midi_finished`: publishes the reports of the events")],
-        "ring_n_midi_finished": [("load", ACQUIRE, "`midi_finished`: takes them")],
         "sleep_until": [
             ("load", ONE_ORDER, "`rung`, read before the condition"),
             ("fetch_add", ONE_ORDER, "`asleep`, written before the condition is read"),
@@ -168,6 +166,20 @@ FUNCTIONS = {
             ("load", ONE_ORDER, "`sleepers`, read after `run` was written: no wake is lost"),
         ],
     },
+    "period_midi.c": {
+        "end_diversion": [("load", ACQUIRE, "`n_set`: the next slot comes after the values in the ring")],
+    },
+    "ring_reports.c": {
+        "ring_report": [
+            ("load", ACQUIRE, "`reports_taken`: the places that it frees are written to"),
+            ("store", RELAXED, "`reports_lost`, a number"),
+        ],
+        "ring_publish_reports": [("store", RELEASE, "`reported`: publishes the reports")],
+        "ring_take_report": [
+            ("load", ACQUIRE, "`reported`: the reports are read"),
+            ("store", RELEASE, "`reports_taken`: the place was read"),
+        ],
+    },
     "period_threads.c": {
         "period_clock": [
             ("load", ACQUIRE, "the version, read before the pair"),
@@ -175,6 +187,7 @@ FUNCTIONS = {
             ("load", ACQUIRE, "the time, read before the second read of the version"),
             ("load", RELAXED, "the version, read again"),
         ],
+        "period_return_midi": [("store", RELEASE, "`n_set`: publishes the values in the ring")],
         "period_offer_ring": [("exchange", BOTH, "publishes a ring, and takes back one that was not taken")],
         "period_collect_ring": [("exchange", BOTH, "takes the ring that was left, and lets the next one be offered")],
     },

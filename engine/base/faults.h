@@ -32,6 +32,7 @@
      worker.exit=CODE    a block of the worker ends its process
      worker.garbage      from a block on, the worker writes random words to all shared memory
      worker.hang         a block of the worker never ends
+     worker.kill         the worker is killed at a step of its work on messages: SIGKILL
      worker.late=MS      the worker returns a block MS milliseconds late
      worker.nan          the worker returns a block of NaN, infinities and 1e30
      worker.stop         SIGSTOP at a block
@@ -39,7 +40,8 @@
 
    N counts: allocations; reads of the clock; reads or writes of files; modules, submissions,
    buffers or recordings of a device, from 1 again whenever a device is opened; blocks; racks that
-   contain the node.  gpu_faults.h describes the faults of a device.
+   contain the node; steps: before a message is received, before a report is made, before and after
+   reports are published.  gpu_faults.h describes the faults of a device.
 
    At run time datagrams arm faults (faults_socket.c).
 */
@@ -70,6 +72,7 @@ typedef enum FaultId {
   FAULT_WORKER_EXIT,
   FAULT_WORKER_GARBAGE,
   FAULT_WORKER_HANG,
+  FAULT_WORKER_KILL,
   FAULT_WORKER_LATE,
   FAULT_WORKER_NAN,
   FAULT_WORKER_STOP,

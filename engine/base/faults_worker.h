@@ -22,6 +22,9 @@ void worker_faults_begin(const struct Plan* plan, const struct Ring* ring);
 /// Units are about to run together. [player]
 void worker_faults_run(const struct BatchUnit* units, uint32_t n_units);
 
+/// A step of the worker's work on messages and reports. [player]
+void worker_faults_step(void);
+
 /// The oldest block of the ring is about to be returned. [player]
 void worker_faults_end(struct Ring* ring);
 
@@ -32,6 +35,7 @@ uint64_t worker_faults_result(uint64_t result);
 #define worker_faults_plan(rack)
 #define worker_faults_begin(plan, ring)
 #define worker_faults_run(units, n_units)
+#define worker_faults_step()
 #define worker_faults_end(ring)
 #define worker_faults_result(result) (result)
 #endif

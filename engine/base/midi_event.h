@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #define MIDI_EVENT_BYTES 3U
+#define MIDI_CONTROLLERS 120U // of control changes; 120 to 127 are channel mode messages
 
 typedef struct MidiEvent {
   uint32_t frame;  ///< In its block, or its period
@@ -49,6 +50,16 @@ midi_event_is_channel(const MidiEvent* const event)
   const uint32_t n_bytes = type == 0xC0U || type == 0xD0U ? 2U : 3U;
   return type >= 0x80U && type < 0xF0U && event->n_bytes == n_bytes && event->bytes[1] < 0x80U &&
          (n_bytes == 2U || event->bytes[2] < 0x80U);
+}
+
+/// True for a message by which a controller of a channel moves: a control change, pressure or pitch
+/// bend. [any]
+static inline bool
+midi_event_is_controller(const MidiEvent* const event)
+{
+  const uint8_t type = event->bytes[0] & 0xF0U;
+  const bool moves = type == 0xB0U ? event->bytes[1] < MIDI_CONTROLLERS : type >= 0xD0U;
+  return moves && type >= 0xB0U && midi_event_is_channel(event);
 }
 
 #endif

@@ -3,14 +3,14 @@
 
 #include "midi_queue.h"
 
-static MidiHeard*
+static QueuedMidi*
 event_at(MidiQueue* const queue, const uint64_t index)
 {
   return &queue->events[index & (MIDI_QUEUE_EVENTS - 1U)];
 }
 
 bool
-midi_queue_put(MidiQueue* const queue, const MidiHeard* const events, const uint32_t n)
+midi_queue_put(MidiQueue* const queue, const QueuedMidi* const events, const uint32_t n)
 {
   const uint64_t n_put = atomic_load_explicit(&queue->n_put, memory_order_relaxed);
   const uint64_t n_taken = atomic_load_explicit(&queue->n_taken, memory_order_acquire);
@@ -25,7 +25,7 @@ midi_queue_put(MidiQueue* const queue, const MidiHeard* const events, const uint
 }
 
 uint32_t
-midi_queue_take(MidiQueue* const queue, MidiHeard* const events, const uint32_t max)
+midi_queue_take(MidiQueue* const queue, QueuedMidi* const events, const uint32_t max)
 {
   const uint64_t n_taken = atomic_load_explicit(&queue->n_taken, memory_order_relaxed);
   const uint64_t n_waiting = atomic_load_explicit(&queue->n_put, memory_order_acquire) - n_taken;
@@ -35,4 +35,16 @@ midi_queue_take(MidiQueue* const queue, MidiHeard* const events, const uint32_t 
   }
   atomic_store_explicit(&queue->n_taken, n_taken + n, memory_order_release);
   return n;
+}
+
+uint64_t
+midi_queue_n_put(const MidiQueue* const queue)
+{
+  return atomic_load_explicit(&queue->n_put, memory_order_relaxed);
+}
+
+uint64_t
+midi_queue_n_taken(const MidiQueue* const queue)
+{
+  return atomic_load_explicit(&queue->n_taken, memory_order_relaxed);
 }

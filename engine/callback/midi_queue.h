@@ -13,25 +13,36 @@
 
 #define MIDI_QUEUE_EVENTS 2048U // a power of two
 
-/// An event with its frame time.
-typedef struct MidiHeard {
-  uint64_t frame;
-  MidiEvent event; ///< Its own frame is 0.  Without bytes: a worker has ended, and had not run
-                   ///< its events from `frame` on
-  bool is_missed;  ///< No worker got the event
-} MidiHeard;
+typedef enum QueuedKind {
+  QUEUED_GIVEN,  ///< A worker has the event in a block, and runs it unless it ends before
+  QUEUED_MISSED, ///< No worker has it
+  QUEUED_END     ///< No event: the worker that had those before runs no further one
+} QueuedKind;
+
+/// An entry of the queue.
+typedef struct QueuedMidi {
+  uint64_t frame;  ///< Frame time; of an event that was given, not before that of its block
+  MidiEvent event; ///< Its own frame is 0
+  QueuedKind kind; ///< Of an event that is sent: QUEUED_GIVEN
+} QueuedMidi;
 
 /// Begins as zeros.
 typedef struct MidiQueue {
   alignas(128) _Atomic uint64_t n_put;   ///< By the writer
   alignas(128) _Atomic uint64_t n_taken; ///< By the reader
-  MidiHeard events[MIDI_QUEUE_EVENTS];
+  QueuedMidi events[MIDI_QUEUE_EVENTS];
 } MidiQueue;
 
-/// Put n events, all or none: `false` if they do not fit. [one writer]
-REALTIME bool midi_queue_put(MidiQueue* queue, const MidiHeard* events, uint32_t n);
+/// Put n entries, all or none: `false` if they do not fit. [one writer]
+REALTIME bool midi_queue_put(MidiQueue* queue, const QueuedMidi* events, uint32_t n);
 
-/// Take at most `max` events, oldest first.  Returns their number. [one reader]
-REALTIME uint32_t midi_queue_take(MidiQueue* queue, MidiHeard* events, uint32_t max);
+/// Take at most `max` entries, oldest first.  Returns their number. [one reader]
+REALTIME uint32_t midi_queue_take(MidiQueue* queue, QueuedMidi* events, uint32_t max);
+
+/// Number of entries that were put so far. [the writer]
+REALTIME uint64_t midi_queue_n_put(const MidiQueue* queue);
+
+/// Number of entries that were taken so far. [the reader]
+REALTIME uint64_t midi_queue_n_taken(const MidiQueue* queue);
 
 #endif

@@ -55,7 +55,7 @@ take_offer(Period* const period)
     counter_add(&period->counters.late, *sequence != PERIOD_NO_BLOCK);
     *sequence = PERIOD_NO_BLOCK;
   }
-  period_midi_lose(period->midi, ring_n_midi_finished(period->ring), &period->counters);
+  period_midi_change_ring(period->midi);
   period->past_faults += ring_faults(period->ring);
   period->n_fresh = 0;
   atomic_store_explicit(&exchange->left, period->ring, memory_order_release);
@@ -129,7 +129,7 @@ submit_block(Period* const period, const Slice* const slice)
   }
   dry_line_advance(period->dry_line, n_frames);
   if (ring_is_abandoned(ring)) {
-    period_midi_lose(period->midi, ring_n_midi_finished(ring), &period->counters);
+    period_midi_end_ring(period->midi);
   }
   const uint32_t n_midi = period_midi_give(period->midi, slice->first, n_frames,
                                            has_room ? ring_midi(ring, next) : NULL,
@@ -139,7 +139,6 @@ submit_block(Period* const period, const Slice* const slice)
                                            .n_frames = n_frames,
                                            .flags = slice->wait ? SLOT_WAITED : 0,
                                            .n_midi = n_midi };
-    period_midi_gave(period->midi, next, period->frame, n_midi);
     ring_submit(ring);
   }
   counter_add(&period->counters.blocks, 1U);

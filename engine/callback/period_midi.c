@@ -3,15 +3,30 @@
 
 #include "period_midi.h"
 
-/// Pass the next event to the control thread.
+/// Queue that a worker has ended, if there is room; else a later call does.
 static void
-tell(PeriodMidi* const midi, const bool is_missed, PeriodCounters* const counters)
+pay_end(PeriodMidi* const midi)
+{
+  const QueuedMidi end = { .kind = QUEUED_END };
+  if (midi->owes_end) {
+    midi->owes_end = !midi_queue_put(&midi->came, &end, 1U);
+  }
+}
+
+/// Pass the next event to the control thread.  `first`: the frame, in the period, of its block.
+static void
+tell(PeriodMidi* const midi, const uint32_t first, const bool is_missed,
+     PeriodCounters* const counters)
 {
   const MidiEvent* const event = &midi->now->in.events[midi->next];
-  MidiHeard heard = { midi->first_frame + event->frame, *event, is_missed };
-  heard.event.frame = 0;
+  const uint32_t frame = event->frame > first ? event->frame : first;
+  QueuedMidi queued = { midi->first_frame + frame, *event,
+                        is_missed ? QUEUED_MISSED : QUEUED_GIVEN };
+  queued.event.frame = 0;
+  pay_end(midi);
+  midi->is_diverted = midi->is_diverted || (is_missed && midi_event_is_controller(event));
   counter_add(&counters->midi_lost, is_missed);
-  counter_add(&counters->midi_unheard, !midi_queue_put(&midi->heard, &heard, 1U));
+  counter_add(&counters->midi_unheard, !midi_queue_put(&midi->came, &queued, 1U));
 }
 
 /// Take what the control thread has sent.
@@ -19,7 +34,7 @@ static void
 take_sent(PeriodMidi* const midi)
 {
   MidiList* const out = &midi->now->out;
-  MidiHeard sent;
+  QueuedMidi sent;
   while (out->n < MIDI_MAX_EVENTS && midi_queue_take(&midi->sent, &sent, 1U)) {
     out->events[out->n++] = sent.event;
   }
@@ -42,6 +57,18 @@ period_midi_begin(PeriodMidi* const midi, const uint64_t frame, PeriodCounters* 
   take_sent(midi);
 }
 
+/// Let the worker have the next event again, if the control thread has set all before it.  Acquire:
+/// the values are in the ring, and the worker receives them before it runs the event.
+static void
+end_diversion(PeriodMidi* const midi)
+{
+  pay_end(midi);
+  if (midi->is_diverted && !midi->is_over && !midi->owes_end) {
+    midi->is_diverted =
+        atomic_load_explicit(&midi->n_set, memory_order_acquire) != midi_queue_n_put(&midi->came);
+  }
+}
+
 uint32_t
 period_midi_give(PeriodMidi* const midi, const uint32_t first, const uint32_t n_frames,
                  MidiEvent* const to, const uint32_t max, PeriodCounters* const counters)
@@ -50,44 +77,36 @@ period_midi_give(PeriodMidi* const midi, const uint32_t first, const uint32_t n_
   if (!midi->now) {
     return 0;
   }
+  end_diversion(midi);
   const MidiList* const in = &midi->now->in;
   for (; midi->next < in->n && in->events[midi->next].frame < first + n_frames; ++midi->next) {
-    const bool is_missed = !to || n == max;
-    tell(midi, is_missed, counters);
-    if (is_missed) {
-      continue;
+    const MidiEvent* const event = &in->events[midi->next];
+    const bool is_missed =
+        !to || n == max || (midi->is_diverted && midi_event_is_controller(event));
+    tell(midi, first, is_missed, counters);
+    if (!is_missed) {
+      to[n] = *event;
+      to[n++].frame = event->frame > first ? event->frame - first : 0U;
     }
-    const uint32_t frame = in->events[midi->next].frame;
-    to[n] = in->events[midi->next];
-    to[n++].frame = frame > first ? frame - first : 0U;
   }
   return n;
 }
 
 void
-period_midi_gave(PeriodMidi* const midi, const uint64_t sequence, const uint64_t frame,
-                 const uint32_t n)
+period_midi_end_ring(PeriodMidi* const midi)
 {
-  midi->given[sequence & (PERIOD_MIDI_BLOCKS - 1U)] = (GivenMidi){ sequence, frame, n };
+  if (!midi->is_over) {
+    period_midi_change_ring(midi);
+    midi->is_over = true;
+  }
 }
 
 void
-period_midi_lose(PeriodMidi* const midi, const uint64_t first, PeriodCounters* const counters)
+period_midi_change_ring(PeriodMidi* const midi)
 {
-  MidiHeard lost = { .frame = UINT64_MAX, .is_missed = true };
-  uint32_t n = 0;
-  for (uint32_t b = 0; b < PERIOD_MIDI_BLOCKS; ++b) {
-    GivenMidi* const given = &midi->given[b];
-    if (given->n && given->sequence >= first) {
-      n += given->n;
-      lost.frame = given->frame < lost.frame ? given->frame : lost.frame;
-    }
-    given->n = 0U;
-  }
-  if (n) {
-    counter_add(&counters->midi_lost, n);
-    counter_add(&counters->midi_unheard, !midi_queue_put(&midi->heard, &lost, 1U));
-  }
+  midi->is_over = false;
+  midi->is_diverted = midi->owes_end = true;
+  pay_end(midi);
 }
 
 void
@@ -95,7 +114,7 @@ period_midi_end(PeriodMidi* const midi, PeriodCounters* const counters)
 {
   if (midi->now) {
     for (; midi->next < midi->now->in.n; ++midi->next) {
-      tell(midi, true, counters);
+      tell(midi, 0U, true, counters);
     }
     midi->now = NULL;
   }

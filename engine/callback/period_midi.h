@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    MIDI in the callback.  Each event of a period goes two ways: with the block of its frame to the
-   worker, and with its frame time to the control thread, which sets what a worker has missed.  What
+   worker, and with its frame time to the control thread, which sets what no worker has run.  What
    the control thread sends leaves with the next period.
 
        driver ─ MidiPeriod::in ─┬─▶ slot of the block ─▶ worker
-                                └─▶ heard ────────────▶ control thread
+                                └─▶ came ─────────────▶ control thread
        driver ◀─ MidiPeriod::out ── sent ◀──────────── control thread
 
-   When a worker has ended, the control thread learns which events were in blocks that the worker
-   had not begun.  Of those that it has begun, it has reported the values.
+   Each controller event is set once, by the worker or by the control thread, and in order.  When
+   a worker has ended, or has missed an event, events of controllers are diverted: they go to the
+   control thread alone.  It waits for the worker's report of the events before, sets the others,
+   and sends the values to the worker that plays now.  When it has set all that were queued, the
+   worker gets the next event again: after those values, which are in its ring already.  Other
+   events, such as notes, are not diverted.
 */
 #ifndef WARPRACK_ENGINE_CALLBACK_PERIOD_MIDI_H
 #define WARPRACK_ENGINE_CALLBACK_PERIOD_MIDI_H
@@ -20,21 +24,17 @@
 #include "engine/base/midi_period.h"
 #include "engine/contract/counters.h"
 
-#define PERIOD_MIDI_BLOCKS 64U // at least RingShape::n_slots; a power of two
-
-/// The events that a block of the ring got.
-typedef struct GivenMidi {
-  uint64_t sequence, frame; ///< Of the block
-  uint32_t n;               ///< 0: none
-} GivenMidi;
-
+/// Begins as zeros, and with period_midi_end_ring().
 typedef struct PeriodMidi {
-  GivenMidi given[PERIOD_MIDI_BLOCKS]; ///< [rt] By the sequence number
-  MidiPeriod* now;                     ///< [rt] Of this period; NULL: none
-  uint32_t next;                       ///< [rt] The first event that has not been given to a block
-  uint64_t first_frame;                ///< [rt] Frame time of the period
-  _Atomic bool has_out;                ///< Periods have MIDI: what is sent leaves
-  MidiQueue heard, sent;
+  MidiPeriod* now;        ///< [rt] Of this period; NULL: none
+  uint32_t next;          ///< [rt] The first event that has not been given to a block
+  uint64_t first_frame;   ///< [rt] Frame time of the period
+  bool is_diverted;       ///< [rt] Events of controllers go to the control thread alone
+  bool is_over;           ///< [rt] The worker of the ring runs no further block
+  bool owes_end;          ///< [rt] The queue had no room for QUEUED_END
+  _Atomic bool has_out;   ///< Periods have MIDI: what is sent leaves
+  _Atomic uint64_t n_set; ///< [control] Entries of `came` that it has taken and set
+  MidiQueue came, sent;
 } PeriodMidi;
 
 /// Begin a period whose first frame has this frame time. [rt]
@@ -43,20 +43,19 @@ REALTIME void period_midi_begin(PeriodMidi* midi, uint64_t frame, PeriodCounters
 /// Give the events of n_frames frames from `first` on, and those before that were given to no
 /// block, to a block.
 ///
-/// @param to [max] the events of the block; NULL: no worker takes it, and its events are lost.
+/// @param to [max] the events of the block; NULL: no worker takes it, and its events are missed.
 /// @return Number of events in `to`.
 /// [rt]
 REALTIME uint32_t period_midi_give(PeriodMidi* midi, uint32_t first, uint32_t n_frames,
                                    MidiEvent* to, uint32_t max, PeriodCounters* counters);
 
-/// Note that a block of the ring, which begins at a frame, got n events. [rt]
-REALTIME void period_midi_gave(PeriodMidi* midi, uint64_t sequence, uint64_t frame, uint32_t n);
+/// The worker of the ring runs no further block.  Later calls for the same ring do nothing. [rt]
+REALTIME void period_midi_end_ring(PeriodMidi* midi);
 
-/// No worker will run the blocks of the ring from a sequence number on: their events are lost.
-/// Later calls for the same ring do nothing. [rt]
-REALTIME void period_midi_lose(PeriodMidi* midi, uint64_t first, PeriodCounters* counters);
+/// The next blocks go to another ring, whose worker knows nothing of controllers. [rt]
+REALTIME void period_midi_change_ring(PeriodMidi* midi);
 
-/// End the period: the events that are left are lost. [rt]
+/// End the period: the events that are left are missed. [rt]
 REALTIME void period_midi_end(PeriodMidi* midi, PeriodCounters* counters);
 
 #endif

@@ -49,7 +49,11 @@ static Status
 make_midi(Period* const period, Error* const error)
 {
   period->midi = rt_memory(sizeof(PeriodMidi));
-  return period->midi ? STATUS_OK : error_set(error, STATUS_NO_MEM, "no memory for MIDI events");
+  if (!period->midi) {
+    return error_set(error, STATUS_NO_MEM, "no memory for MIDI events");
+  }
+  period_midi_change_ring(period->midi); // the control thread first sends what it knows
+  return STATUS_OK;
 }
 
 static Status

@@ -169,29 +169,38 @@ period_has_midi(const Period* const period)
 }
 
 uint32_t
-period_take_midi(Period* const period, MidiHeard* const heard, const uint32_t max)
+period_take_midi(Period* const period, QueuedMidi* const came, const uint32_t max)
 {
-  return midi_queue_take(&period->midi->heard, heard, max);
+  return midi_queue_take(&period->midi->came, came, max);
+}
+
+void
+period_return_midi(Period* const period, const uint64_t n_lost)
+{
+  PeriodMidi* const midi = period->midi;
+  counter_add(&period->counters.midi_lost, n_lost);
+  // Release: the callback, and after it the worker, finds the values in the ring.
+  atomic_store_explicit(&midi->n_set, midi_queue_n_taken(&midi->came), memory_order_release);
 }
 
 void
 period_forget_midi(Period* const period)
 {
-  MidiHeard heard;
-  while (midi_queue_take(&period->midi->heard, &heard, 1U)) {
-    counter_add(&period->counters.midi_unheard, 1U);
+  QueuedMidi came;
+  while (midi_queue_take(&period->midi->came, &came, 1U)) {
+    counter_add(&period->counters.midi_unheard, came.kind != QUEUED_END);
   }
 }
 
 bool
 period_send_midi(Period* const period, const MidiEvent* const events, const uint32_t n)
 {
-  MidiHeard sent[MIDI_MAX_EVENTS];
+  QueuedMidi sent[MIDI_MAX_EVENTS];
   if (n > MIDI_MAX_EVENTS || !period_has_midi(period)) {
     return false;
   }
   for (uint32_t e = 0; e < n; ++e) {
-    sent[e] = (MidiHeard){ 0U, events[e], false };
+    sent[e] = (QueuedMidi){ 0U, events[e], QUEUED_GIVEN };
   }
   return midi_queue_put(&period->midi->sent, sent, n);
 }

@@ -41,6 +41,7 @@ static const struct {
   [FAULT_WORKER_EXIT] = { "worker.exit", NUMBER, false },
   [FAULT_WORKER_GARBAGE] = { "worker.garbage", NO_VALUE, false },
   [FAULT_WORKER_HANG] = { "worker.hang", NO_VALUE, false },
+  [FAULT_WORKER_KILL] = { "worker.kill", NO_VALUE, false },
   [FAULT_WORKER_LATE] = { "worker.late", NUMBER, false },
   [FAULT_WORKER_NAN] = { "worker.nan", NO_VALUE, false },
   [FAULT_WORKER_STOP] = { "worker.stop", NO_VALUE, false },

@@ -65,6 +65,14 @@ worker_faults_run(const BatchUnit* const units, const uint32_t n_units)
   }
 }
 
+void
+worker_faults_step(void)
+{
+  if (fault_is_due(FAULT_WORKER_KILL)) {
+    kill(getpid(), SIGKILL);
+  }
+}
+
 /// True if the plan has the node that triggers a crash.
 static bool
 plays_crash(const Plan* const plan)

@@ -264,6 +264,7 @@ midi_decode(MidiDecoder* const decoder, const MidiEvent* const event,
 
 // ---- from one decoder to another ----
 
+/// Add a message, unless its position is not known.
 static void
 add_event(MidiEvent* const events, uint32_t* const n, const uint32_t channel,
           const uint32_t controller, const uint8_t value)
@@ -275,6 +276,31 @@ add_event(MidiEvent* const events, uint32_t* const n, const uint32_t channel,
   }
 }
 
+static void
+add_nrpn(MidiEvent* const events, uint32_t* const n, const uint32_t channel,
+         const uint8_t number[const 2], const uint8_t data[const 2])
+{
+  add_event(events, n, channel, NRPN_HIGH, number[0]); // selecting forgets the data
+  add_event(events, n, channel, NRPN_LOW, number[1]);
+  add_event(events, n, channel, DATA_ENTRY, data[0]);
+  add_event(events, n, channel, DATA_ENTRY_LOW, data[1]);
+}
+
+/// Add the positions of all NRPNs.
+static void
+add_nrpns(const MidiDecoder* const decoder, MidiEvent* const events, uint32_t* const n)
+{
+  for (uint32_t p = 0; p < MIDI_NRPN_PLACES; ++p) {
+    const uint32_t key = decoder->nrpns[p].key;
+    const uint8_t number[] = { key >> 7U & 127U, key & 127U };
+    const uint8_t data[] = { (uint8_t)(decoder->nrpns[p].value >> 7U),
+                             decoder->nrpns[p].value & 127U };
+    if (key) {
+      add_nrpn(events, n, key >> 14U & 15U, number, data);
+    }
+  }
+}
+
 /// True for controllers that are parts of NRPNs and registered parameters.
 static bool
 is_of_parameters(const uint32_t controller)
@@ -283,46 +309,43 @@ is_of_parameters(const uint32_t controller)
          (controller >= INCREMENT && controller <= RPN_HIGH);
 }
 
+static void
+add_channel(const MidiChannel* const channel, const uint32_t number, MidiEvent* const events,
+            uint32_t* const n)
+{
+  static const uint8_t none[] = { 127U, 127U };
+  static const uint8_t no_data[] = { UNKNOWN, UNKNOWN };
+  const bool has_nrpns =
+      channel->controllers[NRPN_HIGH] != UNKNOWN || channel->controllers[NRPN_LOW] != UNKNOWN;
+  for (uint32_t c = 0; c < MIDI_CONTROLLERS; ++c) {
+    if (!has_nrpns || !is_of_parameters(c)) {
+      add_event(events, n, number, c, channel->controllers[c]);
+    }
+  }
+  if (has_nrpns) {
+    add_nrpn(events, n, number, channel->is_selected ? channel->selected : none,
+             channel->is_selected ? channel->data : no_data);
+  }
+  if (channel->pressure != UNKNOWN) {
+    events[(*n)++] =
+        (MidiEvent){ .n_bytes = 2U, .bytes = { (uint8_t)(PRESSURE | number), channel->pressure } };
+  }
+  if (channel->bend != UNKNOWN_BEND) {
+    events[(*n)++] = (MidiEvent){ .n_bytes = 3U,
+                                  .bytes = { (uint8_t)(BEND | number), channel->bend & 127U,
+                                             (uint8_t)(channel->bend >> 7U) } };
+  }
+}
+
 uint32_t
 midi_decoder_known(const MidiDecoder* const decoder, MidiEvent events[const MIDI_KNOWN_EVENTS])
 {
   uint32_t n = 0;
-  for (uint32_t number = 0; number < MIDI_CHANNELS; ++number) {
-    const MidiChannel* const channel = &decoder->channels[number];
-    for (uint32_t c = 0; c < MIDI_CONTROLLERS; ++c) {
-      if (!is_of_parameters(c)) {
-        add_event(events, &n, number, c, channel->controllers[c]);
-      }
-    }
-    if (channel->is_selected) { // selecting comes first, because it forgets the data
-      add_event(events, &n, number, NRPN_HIGH, channel->selected[0]);
-      add_event(events, &n, number, NRPN_LOW, channel->selected[1]);
-      add_event(events, &n, number, DATA_ENTRY, channel->data[0]);
-      add_event(events, &n, number, DATA_ENTRY_LOW, channel->data[1]);
-    }
+  add_nrpns(decoder, events, &n);
+  for (uint32_t c = 0; c < MIDI_CHANNELS; ++c) {
+    add_channel(&decoder->channels[c], c, events, &n);
   }
   return n;
-}
-
-/// True if a decoder has an event of this controller, or one that overrides it.
-static bool
-has_newer(const MidiChannel* const channel, const uint8_t controller)
-{
-  const bool selects = controller == NRPN_LOW || controller == NRPN_HIGH;
-  return channel->controllers[controller] != UNKNOWN ||
-         (selects &&
-          (channel->controllers[RPN_LOW] != UNKNOWN || channel->controllers[RPN_HIGH] != UNKNOWN));
-}
-
-void
-midi_decoder_fill(MidiDecoder* const decoder, const MidiEvent* const event)
-{
-  MidiReading readings[MIDI_MAX_READINGS];
-  const MidiChannel* const channel = &decoder->channels[event->bytes[0] & 0x0FU];
-  if ((event->bytes[0] & 0xF0U) == CONTROL_CHANGE && event->bytes[1] < MIDI_CONTROLLERS &&
-      !has_newer(channel, event->bytes[1])) {
-    (void)midi_decode(decoder, event, readings);
-  }
 }
 
 int32_t

@@ -24,11 +24,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MIDI_CHANNELS    16U
-#define MIDI_CONTROLLERS 120U // of control changes; 120 to 127 are channel mode messages
-#define MIDI_VALUES      128U // of 7 bits
-#define MIDI_VALUES_14   16384U
-#define MIDI_ALL_KEYS    128U // MidiReading::key: all notes of the channel end
+#define MIDI_CHANNELS  16U
+#define MIDI_VALUES    128U // of 7 bits
+#define MIDI_VALUES_14 16384U
+#define MIDI_ALL_KEYS  128U // MidiReading::key: all notes of the channel end
 
 /// In the order of canonical text.
 typedef enum MidiKind {
@@ -98,14 +97,12 @@ void midi_decoder_init(MidiDecoder* decoder);
 REALTIME uint32_t midi_decode(MidiDecoder* decoder, const MidiEvent* event,
                               MidiReading readings[MIDI_MAX_READINGS]);
 
-#define MIDI_KNOWN_EVENTS (MIDI_CHANNELS * MIDI_CONTROLLERS)
+#define MIDI_KNOWN_EVENTS (MIDI_CHANNELS * (MIDI_CONTROLLERS + 6U) + 4U * MIDI_NRPN_PLACES)
 
-/// Write what a decoder knows of control changes as events for midi_decoder_fill(): the positions
-/// of controllers, and the selected NRPNs with their data.  Returns their number. [any]
+/// Write what a decoder knows as events: another one that begins with them gives the readings that
+/// this one gives.  Except: on a channel with NRPNs, it does not know their controllers (6, 38, 96
+/// to 101) as 7-bit ones.  Returns the number of events. [any]
 uint32_t midi_decoder_known(const MidiDecoder* decoder, MidiEvent events[MIDI_KNOWN_EVENTS]);
-
-/// Take over an event of another decoder, unless this one has a newer one of its controller. [any]
-REALTIME void midi_decoder_fill(MidiDecoder* decoder, const MidiEvent* event);
 
 /// The last position of a source; -1: not known.  `n_values` receives the number of its positions.
 /// [any]

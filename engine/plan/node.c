@@ -94,11 +94,10 @@ copy_values(Node* const node, const RackNode* const rack_node, const double rate
   node->made_texts = calloc(n_params + 1U, sizeof(char*));
   node->targets = calloc(n_params + 1U, sizeof(double));
   node->stamps = calloc(n_params + 1U, sizeof(uint64_t));
-  node->midi_frames = calloc(n_params + 1U, sizeof(uint64_t));
   node->fades = calloc(n_params + 1U, sizeof(uint32_t));
   node->notes = node->fx->event ? calloc(1, sizeof(NodeNotes)) : NULL;
   if (!node->made_with || !node->given || !node->made_texts || !node->targets || !node->stamps ||
-      !node->midi_frames || !node->fades || (node->fx->event && !node->notes)) {
+      !node->fades || (node->fx->event && !node->notes)) {
     return STATUS_NO_MEM;
   }
   for (uint32_t p = 0; p < n_params; ++p) {
@@ -588,7 +587,6 @@ node_unref(Node* const node)
   free(node->saved_as);
   free(node->targets);
   free(node->stamps);
-  free(node->midi_frames);
   free(node->fades);
   free(node->notes);
   free(node);

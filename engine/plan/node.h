@@ -59,11 +59,9 @@ typedef struct Node {
   NodeSwitches switches;
   uint64_t* stamps; ///< [player] [n_params] number of the message that set the value; 0: a document
                     ///< set it
-  uint64_t* midi_frames; ///< [player] [n_params] frame time of the last MIDI event that set the
-                         ///< value; 0: none has
-  uint32_t* fades; ///< [player] [n_params] place of the fade of each parameter in the player's
-                   ///< table, from 1; 0: it has none
-  uint32_t n_sets; ///< [player] Calls of node_set()
+  uint32_t* fades;  ///< [player] [n_params] place of the fade of each parameter in the player's
+                    ///< table, from 1; 0: it has none
+  uint32_t n_sets;  ///< [player] Calls of node_set()
   double rate_hz;
   uint32_t change_frames; ///< [player] Of a change that states no time: the parameter `ramp`
   uint32_t ramp_frames;   ///< [player] Of a ramp that the effect makes: the same, but at most

@@ -253,21 +253,6 @@ ring_fail(Ring* const ring)
   give_back(ring, RING_FAILED);
 }
 
-void
-ring_finish_midi(Ring* const ring)
-{
-  // Release: a thread that sees it finds the reports of the events.
-  atomic_store_explicit(&ring->header->midi_finished, ++ring->midi_finished, memory_order_release);
-}
-
-uint64_t
-ring_n_midi_finished(const Ring* const ring)
-{
-  const uint64_t midi = atomic_load_explicit(&ring->header->midi_finished, memory_order_acquire);
-  const uint64_t finished = ring_n_finished(ring);
-  return midi > finished ? midi : finished;
-}
-
 uint64_t
 ring_n_submitted(const Ring* const ring)
 {
@@ -359,6 +344,7 @@ ring_receive(Ring* const ring, ParamMessage* const message)
     }
     return false;
   }
+  worker_faults_step();
   *message = *message_at(ring, ring->received);
   atomic_store_explicit(&ring->header->received, ++ring->received, memory_order_release);
   return true;

@@ -18,8 +18,8 @@
 
    The parameter ring has one writer, the control thread, and one reader, the worker.  It carries
    notes, too.  The reports go the other way: the worker writes what it has applied and from which
-   frame on, and the control thread reads it.  If nobody reads, further reports are lost and
-   counted.
+   frame on, publishes all reports of a block together, and the control thread reads them.  If
+   nobody reads, further reports are lost and counted.
 
    The taps are in the header: the control thread names nodes there, and the worker adds what it
    measures of them.  Each tap has two halves, as in engine/callback/levels.h: the control thread
@@ -34,8 +34,6 @@
 
      finished         range-checked.  A wrong value in range can make an unfinished block appear
                       finished; the check of its result then fails
-     midi_finished    with a wrong value, the control thread sets MIDI events twice, or not at all,
-                      when the worker has ended
      result of a slot sequence number of the block that the output belongs to, plus 1.  Any other
                       value counts as a fault, and the block has no output
      output rows      any samples: the producer copies them and guards the copy
@@ -86,15 +84,14 @@ typedef struct RingShape {
 } RingShape;
 
 typedef enum MessageKind {
-  MESSAGE_VALUE,     ///< A new value of a parameter
-  MESSAGE_NOTE,      ///< A note begins or, with velocity 0, ends
-  MESSAGE_NOTES_OFF, ///< All notes of the node end
-  MESSAGE_HEARD,     ///< A value that the worker has set by MIDI is in the document: edits that are
-                     ///< sent from now on override it
-  MESSAGE_MISSED,    ///< A value of a MIDI event that no worker has run, of frame time `frame`: set
-                     ///< now, unless a later event has set the parameter in this worker
-  MESSAGE_MIDI_KNOWN, ///< For a new worker: `param` has the bytes of a control change that an
-                      ///< earlier one got (midi_decoder_fill())
+  MESSAGE_VALUE,       ///< A new value of a parameter
+  MESSAGE_NOTE,        ///< A note begins or, with velocity 0, ends
+  MESSAGE_NOTES_OFF,   ///< All notes of the node end
+  MESSAGE_IN_DOCUMENT, ///< A value that the worker has set by MIDI is in the document: edits that
+                       ///< are sent from now on override it
+  MESSAGE_MIDI_FORGET, ///< Forget what MIDI controllers have sent; it follows, as ...
+  MESSAGE_MIDI_KNOWN,  ///< ... messages of controllers, which set nothing: `uid` is the number of
+                       ///< bytes, which are in `param`
   MESSAGE_N_KINDS
 } MessageKind;
 
@@ -121,7 +118,9 @@ typedef enum ReportKind {
   REPORT_VALUE = MESSAGE_VALUE,
   REPORT_NOTE = MESSAGE_NOTE,
   REPORT_NOTES_OFF = MESSAGE_NOTES_OFF,
-  REPORT_PLAN, ///< The worker plays another plan
+  REPORT_PLAN,   ///< The worker plays another plan
+  REPORT_EVENTS, ///< The MIDI events before the frame time `message.frame` have been run; what they
+                 ///< have set is in the reports before this one
   RING_N_REPORT_KINDS
 } ReportKind;
 
@@ -239,10 +238,6 @@ REALTIME bool ring_take(Ring* ring, uint32_t ahead, uint64_t* sequence);
 /// began (UINT64_MAX: no limit). [player]
 bool ring_wait_take(Ring* ring, uint64_t spin_ns, uint64_t timeout_ns, uint64_t* sequence);
 
-/// Publish that the MIDI events of the next block are applied and reported, block by block; the
-/// block itself may still run. [player]
-REALTIME void ring_finish_midi(Ring* ring);
-
 /// Publish the oldest block's output and wake a waiting producer. [player]
 REALTIME void ring_finish(Ring* ring);
 
@@ -256,10 +251,6 @@ uint64_t ring_n_submitted(const Ring* ring);
 /// Number of blocks finished since the ring was made, read from the region: shows whether the
 /// consumer makes progress. [any]
 uint64_t ring_n_finished(const Ring* ring);
-
-/// Number of blocks whose MIDI events are applied and reported, at least ring_n_finished(), read
-/// from the region. [any]
-uint64_t ring_n_midi_finished(const Ring* ring);
 
 /// Make ring_wait_take() return false once: the call in progress if there is one, else the next
 /// call.  Also end ring_wait_wake() of one thread. [any]
@@ -312,8 +303,16 @@ REALTIME bool ring_receive(Ring* ring, ParamMessage* message);
 
 // ---- reports ----
 
-/// Report what was applied.  If the reports are full, counts it as lost instead. [player]
+/// Report what was applied, with the next ring_publish_reports().  If the reports are full, counts
+/// it as lost instead. [player]
 REALTIME void ring_report(Ring* ring, const RingReport* report);
+
+/// Publish the reports since the last call, all at once: if the worker ends before, none of them
+/// was made. [player]
+REALTIME void ring_publish_reports(Ring* ring);
+
+/// Number of reports that are not published, at most 2 * RingShape::n_messages. [player]
+REALTIME uint32_t ring_n_unpublished(const Ring* ring);
 
 /// Take the oldest report; false if there is none. [control]
 bool ring_take_report(Ring* ring, RingReport* report);

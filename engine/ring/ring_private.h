@@ -40,7 +40,6 @@ typedef struct RingHeader {
   RingLayout layout;
   alignas(RING_LINE_BYTES) _Atomic uint64_t submitted; // by the producer
   alignas(RING_LINE_BYTES) _Atomic uint64_t finished;  // by the consumer
-  _Atomic uint64_t midi_finished;                      // by the consumer: ring_finish_midi()
   alignas(RING_LINE_BYTES) RingBell consumer;
   _Atomic uint32_t wakes; // ring_wake() calls
   alignas(RING_LINE_BYTES) RingBell producer;
@@ -87,7 +86,6 @@ struct Ring {
   alignas(RING_LINE_BYTES) uint64_t submitted; // producer's own counter
   uint64_t finished_seen;                      // last valid `finished`
   alignas(RING_LINE_BYTES) uint64_t finished;  // consumer's own counter
-  uint64_t midi_finished;                      // likewise
   _Atomic uint32_t wakes_seen;                 // of header->wakes
   uint64_t received;
   alignas(RING_LINE_BYTES) uint64_t sent;
@@ -96,7 +94,7 @@ struct Ring {
   uint32_t uid_before[RING_TAPS];                   // of the half that the control thread has
   alignas(RING_LINE_BYTES) uint32_t tap_moves_seen; // worker's
   uint64_t begun[RING_TAPS];                        // worker's own copies
-  uint64_t reported;                                // player's own counter
+  uint64_t reported, published;                     // player's own counters
   uint64_t reports_lost;                            // player's own counter
   alignas(RING_LINE_BYTES) uint64_t reports_taken;  // control thread's own counter
   uint64_t reports_lost_seen;                       // control thread's

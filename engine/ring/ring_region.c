@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define RING_MAGIC   0x676E697270726177U // "warpring" in memory
-#define RING_VERSION 7U
+#define RING_VERSION 8U
 #define SEALS        (F_SEAL_SHRINK | F_SEAL_GROW)       // of its size
 #define LAST_SEALS   (F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) // after the other side has mapped it
 
@@ -176,11 +176,11 @@ adopt_counters(Ring* const ring, Error* const error)
 {
   RingHeader* const header = ring->header;
   ring->submitted = atomic_load(&header->submitted);
-  ring->finished = ring->finished_seen = ring->midi_finished = atomic_load(&header->finished);
+  ring->finished = ring->finished_seen = atomic_load(&header->finished);
   ring->sent = atomic_load(&header->sent);
   ring->received = atomic_load(&header->received);
   ring->wakes_seen = atomic_load(&header->wakes);
-  ring->reported = atomic_load(&header->reported);
+  ring->reported = ring->published = atomic_load(&header->reported);
   ring->reports_taken = atomic_load(&header->reports_taken);
   if (ring->submitted - ring->finished > ring->shape.n_slots ||
       ring->sent - ring->received > ring->shape.n_messages ||

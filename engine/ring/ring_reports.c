@@ -3,6 +3,8 @@
 
 #include "ring_private.h"
 
+#include "engine/base/faults_worker.h"
+
 static RingReport*
 report_at(const Ring* const ring, const uint64_t index)
 {
@@ -13,14 +15,31 @@ report_at(const Ring* const ring, const uint64_t index)
 void
 ring_report(Ring* const ring, const RingReport* const report)
 {
+  worker_faults_step();
   RingHeader* const header = ring->header;
   const uint64_t taken = atomic_load_explicit(&header->reports_taken, memory_order_acquire);
   if (ring->reported - taken >= ring_n_reports(&ring->shape)) {
     atomic_store_explicit(&header->reports_lost, ++ring->reports_lost, memory_order_relaxed);
     return;
   }
-  *report_at(ring, ring->reported) = *report;
-  atomic_store_explicit(&header->reported, ++ring->reported, memory_order_release);
+  *report_at(ring, ring->reported++) = *report;
+}
+
+void
+ring_publish_reports(Ring* const ring)
+{
+  if (ring->published != ring->reported) {
+    worker_faults_step();
+    ring->published = ring->reported;
+    atomic_store_explicit(&ring->header->reported, ring->reported, memory_order_release);
+    worker_faults_step();
+  }
+}
+
+uint32_t
+ring_n_unpublished(const Ring* const ring)
+{
+  return (uint32_t)(ring->reported - ring->published);
 }
 
 bool

@@ -59,12 +59,14 @@ midi_changes(MidiDecoder* const decoder, const Plan* const plan, const MidiEvent
   return n_changes;
 }
 
-bool
-midi_is_overtaken(const Plan* const plan, const ParamMessage* const missed)
+void
+midi_take_known(MidiDecoder* const decoder, const ParamMessage* const message)
 {
-  const int index = plan_find(plan, missed->uid);
-  const Node* const node = index < 0 ? NULL : plan->nodes[index].node;
-  const uint64_t newest =
-      node && missed->param < node->fx->n_params ? node->midi_frames[missed->param] : 0U;
-  return newest && newest >= missed->frame;
+  MidiReading unused[MIDI_MAX_READINGS];
+  const MidiEvent event = midi_event_of_word(message->param, message->uid);
+  if (message->kind == MESSAGE_MIDI_FORGET) {
+    midi_decoder_init(decoder);
+  } else if (message->kind == MESSAGE_MIDI_KNOWN && midi_event_is_controller(&event)) {
+    (void)midi_decode(decoder, &event, unused);
+  }
 }

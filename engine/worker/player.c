@@ -68,6 +68,14 @@ player_collect(Player* const player)
   return atomic_exchange_explicit(&player->retired, NULL, memory_order_acquire);
 }
 
+/// Publish the reports of the block that ends before `end`, or of the time since it.
+static void
+publish_reports(Player* const player, const uint64_t end)
+{
+  player->has_run_midi =
+      player_publish_reports(player->reports, &player->waiting, player->has_run_midi, end);
+}
+
 // ---- plans in turn ----
 
 /// Wait for a stage of a block, and count its resets and failure.
@@ -131,8 +139,10 @@ take_offer(Player* const player, const uint64_t frame)
 void
 player_idle(Player* const player)
 {
+  const uint64_t frame = atomic_load_explicit(&player->next_frame, memory_order_relaxed);
   rt_section_enter();
-  take_offer(player, atomic_load_explicit(&player->next_frame, memory_order_relaxed));
+  take_offer(player, frame);
+  publish_reports(player, frame);
   rt_section_leave();
 }
 
@@ -213,15 +223,8 @@ receive(Player* const player, Ring* const messages, const uint64_t frame)
   make_room(player);
   while (waiting_n(&player->waiting) < WAITING_MAX && ring_receive(messages, &message)) {
     ++player->n_received;
-    if (message.kind == MESSAGE_MIDI_KNOWN) {
-      const MidiEvent event = midi_event_of_word(message.param, MIDI_EVENT_BYTES);
-      midi_decoder_fill(&player->decoder, &event);
-    }
-    if (message.kind == MESSAGE_MISSED && !midi_is_overtaken(player->plan, &message)) {
-      message.kind = MESSAGE_VALUE;
-      message.frame = 0;
-    }
-    if (message.kind >= MESSAGE_HEARD) {
+    if (message.kind >= MESSAGE_IN_DOCUMENT) {
+      midi_take_known(&player->decoder, &message);
       counter_add(&player->counts.params_dropped, message.kind >= MESSAGE_N_KINDS);
       continue;
     }
@@ -243,6 +246,7 @@ receive(Player* const player, Ring* const messages, const uint64_t frame)
 static void
 receive_midi(Player* const player, const uint64_t frame, const uint32_t n_frames)
 {
+  player->has_run_midi = player->has_run_midi || player->n_midi;
   for (uint32_t e = 0; e < player->n_midi; ++e) {
     const MidiEvent event = player->midi[e];
     if (waiting_n(&player->waiting) == WAITING_MAX) {
@@ -395,7 +399,6 @@ collect_value(Player* const player, const WaitingMessage* const entry, const uin
   }
   player_report_message(player->reports, entry, message->is_running ? message->frame : at);
   Node* const node = player->plan->nodes[index].node;
-  node->midi_frames[message->param] = entry->is_midi ? at : node->midi_frames[message->param];
   const WaitingMessage timed = with_time(node, entry);
   if (node->fx->params[message->param].of_engine == FX_RAMP_TIME) {
     node_set(node, message->param, message->value);
@@ -601,6 +604,7 @@ player_drain(Player* const player, Ring* const messages)
       apply(player, waiting_pop(&player->waiting));
     }
   }
+  publish_reports(player, frame);
   fade_table_end_all(&player->fades);
   for (uint32_t n = 0; player->plan && n < player->plan->n_nodes; ++n) {
     node_end_notes(player->plan->nodes[n].node);
@@ -611,7 +615,7 @@ player_drain(Player* const player, Ring* const messages)
 // ---- a block ----
 
 void
-player_hear(Player* const player, const MidiEvent* const events, const uint32_t n)
+player_give_midi(Player* const player, const MidiEvent* const events, const uint32_t n)
 {
   player->midi = events;
   player->n_midi = n;
@@ -633,10 +637,7 @@ player_begin(Player* const player, Ring* const messages, const uint64_t frame,
   }
   receive_midi(player, frame, n_frames);
   collect_events(player, frame, n_frames);
-  if (messages) {
-    ring_finish_midi(messages); // before the effects run, which may crash the worker
-  }
-
+  publish_reports(player, frame + n_frames); // before the effects run, which may crash the worker
   Plan* const plan = player->plan;
   for (uint32_t c = 0; c < plan->n_in; ++c) {
     plan->rows[c] = in[c];

@@ -16,7 +16,9 @@
    An end whose note has ended earlier is void, and leaves the heap when the heap is full.
 
    MIDI.  An event waits in the heap as a message does.  When its frame has come, it becomes
-   messages for the same frame, by the map of the plan (midi_changes.h).
+   messages for the same frame, by the map of the plan (midi_changes.h).  The reports of a block are
+   published together, before the effects run, which may crash the worker: with REPORT_EVENTS, or
+   none of them.  So the server knows which events a worker has run that has ended.
 */
 #ifndef WARPRACK_ENGINE_WORKER_PLAYER_H
 #define WARPRACK_ENGINE_WORKER_PLAYER_H
@@ -60,6 +62,7 @@ typedef struct Player {
                                 ///< player runs
   const MidiEvent* midi;        ///< [player] [n_midi] of the next block
   uint32_t n_midi;
+  bool has_run_midi;       ///< [player] Events were run, and REPORT_EVENTS has not followed
   MidiDecoder decoder;     ///< [player]
   uint64_t n_orders;       ///< [player] The last WaitingMessage::order
   WaitingHeap waiting;     ///< [player]
@@ -95,7 +98,7 @@ player_begin(Player* player, Ring* messages, uint64_t frame, uint32_t n_frames, 
 
 /// The MIDI events of the next block, [n] in the order of their frames; borrowed until
 /// player_begin().  Their bytes, and their frames in the block, may have any value. [player]
-REALTIME void player_hear(Player* player, const MidiEvent* events, uint32_t n);
+REALTIME void player_give_midi(Player* player, const MidiEvent* events, uint32_t n);
 
 /// True if player_end() would not wait. [player]
 REALTIME bool player_can_end(const Player* player);

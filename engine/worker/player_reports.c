@@ -29,3 +29,22 @@ player_report_message(Ring* const reports, const WaitingMessage* const entry, co
     ring_report(reports, &report);
   }
 }
+
+bool
+player_publish_reports(Ring* const reports, const WaitingHeap* const waiting,
+                       const bool has_run_midi, const uint64_t end)
+{
+  if (!reports) {
+    return false;
+  }
+  const WaitingMessage* const next = waiting_next(waiting);
+  const bool is_partial = has_run_midi && next && next->message.frame < end;
+  if (is_partial && ring_n_unpublished(reports) < ring_shape(reports)->n_messages) {
+    return true;
+  }
+  if (has_run_midi && !is_partial) {
+    ring_report(reports, &(RingReport){ .kind = REPORT_EVENTS, .message = { .frame = end } });
+  }
+  ring_publish_reports(reports);
+  return is_partial;
+}

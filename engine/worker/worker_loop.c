@@ -67,8 +67,8 @@ send_message(WorkerLoop* const loop, const WireMessage* const message)
   }
 }
 
-/// Send the placements of the nodes.  The lock keeps the messages of two threads in the order in which
-/// they read the placements.
+/// Send the placements of the nodes.  The lock keeps the messages of two threads in the order in
+/// which they read the placements.
 static void
 send_placements(WorkerLoop* const loop)
 {
@@ -112,8 +112,8 @@ send_changed_status(WorkerLoop* const loop)
   }
 }
 
-/// Send the placements of the nodes and the status.  Called before the message that reports a new plan,
-/// because clients may query the server once it has arrived.
+/// Send the placements of the nodes and the status.  Called before the message that reports a new
+/// plan, because clients may query the server once it has arrived.
 static void
 send_plan(WorkerLoop* const loop)
 {

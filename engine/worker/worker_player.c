@@ -30,8 +30,8 @@ begin_slot(Worker* const worker, const uint64_t sequence)
   const SlotHeader* const slot = ring_slot(worker->ring, sequence);
   fx_wait(FX_WAIT_PLAYER, (slot->flags & SLOT_WAITED) != 0U);
   const uint32_t n_midi = slot->n_midi;
-  player_hear(&worker->player, ring_midi(worker->ring, sequence),
-              n_midi < shape->n_midi ? n_midi : shape->n_midi);
+  player_give_midi(&worker->player, ring_midi(worker->ring, sequence),
+                   n_midi < shape->n_midi ? n_midi : shape->n_midi);
   player_begin(&worker->player, worker->ring, slot->frame, slot->n_frames, in, out);
   worker_faults_begin(worker->player.plan, worker->ring);
 }

@@ -37,11 +37,23 @@ assert_event(const MidiEvent* const event, const uint32_t frame, const uint8_t v
   ck_assert_uint_eq(event->bytes[2], value);
 }
 
+/// Play the control thread, which learns that no worker runs the events before, and lets that of
+/// the ring have the next ones.
+static void
+expect_end(const PeriodRig* const rig)
+{
+  QueuedMidi came[2];
+  ck_assert_uint_eq(period_take_midi(rig->period, came, 2), 1);
+  ck_assert_int_eq(came[0].kind, QUEUED_END);
+  period_return_midi(rig->period, 0U);
+}
+
 static void
 begin(PeriodRig* const rig)
 {
   memset(&midi, 0, sizeof(midi));
   period_rig_new(rig, (PeriodConfig){ .depth = 1 });
+  expect_end(rig);
 }
 
 TEST(each_event_comes_with_the_block_of_its_frame)
@@ -64,16 +76,16 @@ TEST(each_event_comes_with_the_block_of_its_frame)
   assert_event(&ring_midi(rig.ring, 2)[0], 0, 3);
   ck_assert_uint_eq(ring_slot(rig.ring, 3)->n_midi, 2);
   assert_event(&ring_midi(rig.ring, 3)[1], 5, 5);
-  MidiHeard heard[8];
-  ck_assert_uint_eq(period_take_midi(rig.period, heard, 2), 2);
-  ck_assert_uint_eq(period_take_midi(rig.period, heard + 2, 8), 3);
+  QueuedMidi came[8];
+  ck_assert_uint_eq(period_take_midi(rig.period, came, 2), 2);
+  ck_assert_uint_eq(period_take_midi(rig.period, came + 2, 8), 3);
   static const uint64_t frames[] = { 0, BLOCK - 1U, BLOCK, 2U * BLOCK + 5U, 2U * BLOCK + 5U };
   for (uint32_t e = 0; e < 5U; ++e) {
-    ck_assert_uint_eq(heard[e].frame, BLOCK + frames[e]);
-    assert_event(&heard[e].event, 0, (uint8_t)(e + 1U));
-    ck_assert(!heard[e].is_missed);
+    ck_assert_uint_eq(came[e].frame, BLOCK + frames[e]);
+    assert_event(&came[e].event, 0, (uint8_t)(e + 1U));
+    ck_assert_int_eq(came[e].kind, QUEUED_GIVEN);
   }
-  ck_assert_uint_eq(period_take_midi(rig.period, heard, 8), 0);
+  ck_assert_uint_eq(period_take_midi(rig.period, came, 8), 0);
   const PeriodCounts counts = period_counts(rig.period);
   ck_assert_uint_eq(counts.midi_events, 5);
   ck_assert_uint_eq(counts.midi_lost + counts.midi_unheard + counts.midi_skipped, 0);
@@ -143,17 +155,19 @@ TEST(events_without_a_block_are_lost_for_the_worker_only)
   come(BLOCK, 3);
   run(&rig, BLOCK + 1U); // an odd period
   ck_assert_uint_eq(period_counts(rig.period).midi_lost, 3);
-  MidiHeard heard[4];
-  ck_assert_uint_eq(period_take_midi(rig.period, heard, 4), 3);
-  ck_assert_uint_eq(heard[2].frame, (SLOTS + 2U) * BLOCK);
-  ck_assert(heard[0].is_missed && heard[1].is_missed && heard[2].is_missed);
+  QueuedMidi came[4];
+  ck_assert_uint_eq(period_take_midi(rig.period, came, 4), 3);
+  ck_assert_uint_eq(came[2].frame, (SLOTS + 2U) * BLOCK);
+  for (uint32_t e = 0; e < 3U; ++e) {
+    ck_assert_int_eq(came[e].kind, QUEUED_MISSED);
+  }
 }
 
 TEST(a_late_control_thread_gets_the_oldest_events)
 {
   SCOPED(period_rig_free) PeriodRig rig;
   begin(&rig);
-  static MidiHeard heard[MIDI_QUEUE_EVENTS];
+  static QueuedMidi came[MIDI_QUEUE_EVENTS];
   for (uint32_t k = 0; k < MIDI_QUEUE_EVENTS / 100U + 2U; ++k) {
     for (uint32_t e = 0; e < 100U; ++e) {
       come(0, (uint8_t)(k % 128U));
@@ -163,15 +177,15 @@ TEST(a_late_control_thread_gets_the_oldest_events)
   }
   const uint32_t n = (MIDI_QUEUE_EVENTS / 100U + 2U) * 100U;
   ck_assert_uint_eq(period_counts(rig.period).midi_unheard, n - MIDI_QUEUE_EVENTS);
-  ck_assert_uint_eq(period_take_midi(rig.period, heard, MIDI_QUEUE_EVENTS), MIDI_QUEUE_EVENTS);
+  ck_assert_uint_eq(period_take_midi(rig.period, came, MIDI_QUEUE_EVENTS), MIDI_QUEUE_EVENTS);
   for (uint32_t e = 0; e < MIDI_QUEUE_EVENTS; ++e) {
-    if (heard[e].frame != e / 100U * BLOCK) {
-      ck_abort_msg("event %u has frame %llu", e, (unsigned long long)heard[e].frame);
+    if (came[e].frame != e / 100U * BLOCK) {
+      ck_abort_msg("event %u has frame %llu", e, (unsigned long long)came[e].frame);
     }
   }
   come(0, 1);
   run(&rig, BLOCK);
-  ck_assert_uint_eq(period_take_midi(rig.period, heard, MIDI_QUEUE_EVENTS), 1);
+  ck_assert_uint_eq(period_take_midi(rig.period, came, MIDI_QUEUE_EVENTS), 1);
 }
 
 TEST(only_messages_of_channels_and_real_time_are_events)
@@ -217,73 +231,100 @@ TEST(only_messages_of_channels_and_real_time_are_events)
   ck_assert_uint_eq(period_counts(rig.period).midi_skipped, 1);
 }
 
-/// Let a block with two events be run, and a block with one event not.
-static void
-run_half(PeriodRig* const rig)
+/// Let a block with an event of a controller, and a note, begin.  Returns the number of its events.
+static uint32_t
+run_with_note(PeriodRig* const rig, const uint8_t value)
 {
-  MidiHeard heard[8];
-  begin(rig);
-  come(0, 1);
-  come(5, 2);
+  static const uint8_t note[] = { 0x90, 60, 100 };
+  const uint64_t sequence = ring_next(rig->ring);
+  come(3, value);
+  midi_period_add(&midi, 5, note, sizeof(note));
   run(rig, BLOCK);
-  period_rig_serve(rig);
-  come(7, 3);
-  run(rig, BLOCK);
-  run(rig, BLOCK);
-  ck_assert_uint_eq(period_take_midi(rig->period, heard, 8), 3);
+  return ring_slot(rig->ring, sequence)->n_midi;
 }
 
-/// Expect that the event of the block that was not run is lost, and after that one that comes now.
+/// Take three entries: perhaps the end of a worker, an event of a controller, and a note.
 static void
-expect_lost(const PeriodRig* const rig, const bool is_missed)
+expect_came(const PeriodRig* const rig, const bool has_end, const QueuedKind kind,
+            const QueuedKind note)
 {
-  MidiHeard heard[8];
-  ck_assert_uint_eq(period_take_midi(rig->period, heard, 8), 2);
-  ck_assert_uint_eq(heard[0].frame, BLOCK);
-  ck_assert_uint_eq(heard[0].event.n_bytes, 0);
-  assert_event(&heard[1].event, 0, 4);
-  ck_assert(heard[1].is_missed == is_missed);
-  ck_assert_uint_eq(period_counts(rig->period).midi_lost, 1U + is_missed);
+  QueuedMidi came[4];
+  ck_assert_uint_eq(period_take_midi(rig->period, came, 2U + has_end), 2U + has_end);
+  ck_assert(!has_end || came[0].kind == QUEUED_END);
+  ck_assert_int_eq(came[has_end].kind, kind);
+  ck_assert_uint_eq(came[has_end].event.bytes[0], 0xB0);
+  ck_assert_int_eq(came[has_end + 1U].kind, note);
+  ck_assert_uint_eq(came[has_end + 1U].event.bytes[0], 0x90);
 }
 
-TEST(events_that_a_worker_has_not_run_are_lost_when_another_takes_over)
+TEST(a_worker_that_takes_over_gets_controllers_when_all_before_are_set)
 {
   SCOPED(period_rig_free) PeriodRig rig;
-  run_half(&rig);
+  begin(&rig);
+  ck_assert_uint_eq(run_with_note(&rig, 1), 2U);
+  expect_came(&rig, false, QUEUED_GIVEN, QUEUED_GIVEN);
   SCOPED_RING Ring* const old = rig.ring;
   rig.ring = period_rig_new_ring(&rig);
   ck_assert_ptr_null(period_offer_ring(rig.period, rig.ring));
-  come(2, 4);
-  run(&rig, BLOCK);
-  expect_lost(&rig, false);
+  ck_assert_uint_eq(run_with_note(&rig, 2), 1U); // the note
+  ck_assert_ptr_eq(period_collect_ring(rig.period), old);
+  expect_came(&rig, true, QUEUED_MISSED, QUEUED_GIVEN);
+  ck_assert_uint_eq(run_with_note(&rig, 3), 1U); // the control thread has set nothing
+  expect_came(&rig, false, QUEUED_MISSED, QUEUED_GIVEN);
+  period_rig_serve(&rig);
+  ck_assert_uint_eq(run_with_note(&rig, 4), 1U);
+  period_return_midi(rig.period, 1U); // it has set those before 4
+  ck_assert_uint_eq(run_with_note(&rig, 5), 1U);
+  expect_came(&rig, false, QUEUED_MISSED, QUEUED_GIVEN); // 4
+  expect_came(&rig, false, QUEUED_MISSED, QUEUED_GIVEN); // 5
+  period_return_midi(rig.period, 0U);
+  ck_assert_uint_eq(run_with_note(&rig, 6), 2U);
+  expect_came(&rig, false, QUEUED_GIVEN, QUEUED_GIVEN);
+  ck_assert_uint_eq(period_counts(rig.period).midi_lost, 5U); // 2 to 5, and the one of the worker
+}
+
+TEST(the_end_of_a_worker_comes_once_and_before_the_events_without_one)
+{
+  SCOPED(period_rig_free) PeriodRig rig;
+  begin(&rig);
+  (void)run_with_note(&rig, 1);
+  expect_came(&rig, false, QUEUED_GIVEN, QUEUED_GIVEN);
+  period_abandon(rig.period);
+  (void)run_with_note(&rig, 2);
+  expect_came(&rig, true, QUEUED_MISSED, QUEUED_MISSED);
+  period_return_midi(rig.period, 0U);
+  (void)run_with_note(&rig, 3);
+  expect_came(&rig, false, QUEUED_MISSED, QUEUED_MISSED);
+  period_return_midi(rig.period, 0U);
+  SCOPED_RING Ring* const old = rig.ring;
+  rig.ring = period_rig_new_ring(&rig);
+  ck_assert_ptr_null(period_offer_ring(rig.period, rig.ring));
+  ck_assert_uint_eq(run_with_note(&rig, 4), 1U); // the next one knows nothing of controllers
+  expect_came(&rig, true, QUEUED_MISSED, QUEUED_GIVEN);
+  period_return_midi(rig.period, 0U);
+  ck_assert_uint_eq(run_with_note(&rig, 5), 2U);
   ck_assert_ptr_eq(period_collect_ring(rig.period), old);
 }
 
-TEST(events_that_a_worker_has_not_run_are_lost_when_it_has_ended)
+TEST(the_end_of_a_worker_waits_for_room_in_the_queue)
 {
   SCOPED(period_rig_free) PeriodRig rig;
-  run_half(&rig);
+  begin(&rig);
+  static QueuedMidi came[MIDI_QUEUE_EVENTS];
+  for (uint32_t e = 0; e < MIDI_QUEUE_EVENTS; e += 16U) {
+    for (uint32_t i = 0; i < 16U; ++i) {
+      come(0, 1);
+    }
+    run(&rig, BLOCK);
+    period_rig_serve(&rig);
+  }
   period_abandon(rig.period);
-  come(2, 4);
+  come(0, 2);
   run(&rig, BLOCK);
-  expect_lost(&rig, true);
-  MidiHeard heard[8];
-  run(&rig, BLOCK);
-  ck_assert_uint_eq(period_take_midi(rig.period, heard, 8), 0); // only once
-}
-
-TEST(events_of_a_block_that_was_begun_are_not_lost_with_its_worker)
-{
-  SCOPED(period_rig_free) PeriodRig rig;
-  run_half(&rig);
-  ring_finish_midi(rig.ring); // of the block that was run
-  ring_finish_midi(rig.ring); // the worker ends in the effects of the second one
-  period_abandon(rig.period);
-  come(2, 4);
-  run(&rig, BLOCK);
-  MidiHeard heard[8];
-  ck_assert_uint_eq(period_take_midi(rig.period, heard, 8), 1);
-  assert_event(&heard[0].event, 0, 4);
+  ck_assert_uint_eq(period_counts(rig.period).midi_unheard, 1U);
+  ck_assert_uint_eq(period_take_midi(rig.period, came, MIDI_QUEUE_EVENTS), MIDI_QUEUE_EVENTS);
+  (void)run_with_note(&rig, 3);
+  expect_came(&rig, true, QUEUED_MISSED, QUEUED_MISSED);
 }
 
 TEST(what_is_sent_leaves_with_the_next_period)

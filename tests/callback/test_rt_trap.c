@@ -391,12 +391,13 @@ pass_midi(Period* const period, const uint32_t n)
   static const uint8_t control[] = { 0xB0, 7, 64 };
   static const MidiEvent sent = { .n_bytes = 3, .bytes = { 0xB0, 7, 64 } };
   static MidiPeriod midi;
-  static MidiHeard heard[MIDI_MAX_EVENTS];
+  static QueuedMidi came[MIDI_MAX_EVENTS];
   midi_period_begin(&midi);
   for (uint32_t e = 0; e < n; ++e) {
     ck_assert(midi_period_add(&midi, e % BLOCK, control, sizeof(control)));
   }
-  (void)period_take_midi(period, heard, n);
+  (void)period_take_midi(period, came, n);
+  period_return_midi(period, 0U);
   (void)period_send_midi(period, &sent, 1U);
   period_set_midi(period, &midi);
 }

@@ -37,7 +37,7 @@ TEST(a_value_by_midi_is_in_the_document_and_known_to_all_clients)
   control_rig_expect_rack("gain=-20dB");
   ck_assert_uint_eq(fake_engine_n_sets(rig.engine), n_sets + 1U);
   const FakeSet set = fake_engine_set(rig.engine, n_sets);
-  ck_assert_uint_eq(set.messages[0].kind, MESSAGE_HEARD);
+  ck_assert_uint_eq(set.messages[0].kind, MESSAGE_IN_DOCUMENT);
   ck_assert_uint_eq(set.messages[0].uid, VOL);
   ck_assert(set.messages[0].value == -20.0);
   ck_assert_uint_eq(set.messages[0].frame, 0U); // not what the worker has written
@@ -85,60 +85,123 @@ TEST(an_event_that_no_worker_got_sets_its_parameters)
   ck_assert_uint_eq(fake_engine_set(rig.engine, n_sets).messages[0].kind, MESSAGE_VALUE);
 }
 
+/// Report that the events before a frame have been run.
+static void
+report_events(const uint64_t frame)
+{
+  fake_engine_report(rig.engine,
+                     &(RingReport){ .kind = REPORT_EVENTS, .message = { .frame = frame } });
+}
+
+/// Wait until the server has done a whole round.
+static void
+do_round(void)
+{
+  client_ask(rig.client, "/done /server/ping", "/server/ping", "");
+  client_ask(rig.client, "/done /server/ping", "/server/ping", "");
+}
+
 TEST(events_that_a_worker_has_not_run_set_their_parameters)
 {
   const MidiEvent events[] = { { .frame = 0, .n_bytes = 3, .bytes = { 0xB0, 7, 0 } },
                                { .frame = 10, .n_bytes = 3, .bytes = { 0xB0, 7, 127 } } };
-  const MidiEvent all_after = { .frame = 10 };
   client_ask(rig.client, "/done /rack/do 1*", "/rack/do", "s", "midi cc 1:7 vol.gain -60dB..-1dB");
   client_subscribe(rig.other, "/node/vol/gain ");
   fake_engine_hear(rig.engine, events, ARRAY_LEN(events));
-  fake_engine_miss(rig.engine, &all_after);
+  report_events(10U);
+  fake_engine_advance(rig.engine, 10U);
+  fake_engine_end_worker(rig.engine);
   client_expect(rig.other, "/node/vol/gain -1"); // nothing of the first event
   control_rig_expect_rack("gain=-1dB");
+  uint64_t n_lost = 0;
+  AWAIT(fake_engine_n_returns(rig.engine, &n_lost) > 0U);
+  ck_assert_uint_eq(n_lost, 1U);
 }
 
-TEST(an_event_that_no_worker_has_run_does_not_follow_a_later_one)
+TEST(events_that_no_worker_got_wait_for_those_before_them)
 {
-  const MidiEvent fader = { .n_bytes = 3, .bytes = { 0xB0, 7, 127 } };
+  const MidiEvent press = { .n_bytes = 3, .bytes = { 0xB0, 9, 127 } };
   const MidiEvent encoder = { .n_bytes = 3, .bytes = { 0xB0, 8, 1 } };
   client_ask(rig.client, "/done /rack/do 1*", "/rack/do", "s",
-             "midi cc 1:7 vol.gain -60dB..-1dB\nmidi cc 1:8 vol.gain -60dB..0dB relative=twos");
+             "midi cc 1:8 vol.gain -60dB..0dB relative=twos\nmidi cc 1:9 vol.bypass toggle=on");
   client_subscribe(rig.other, "/node/vol/gain ");
-  report(VOL, 0U, -20.0, REPORT_MIDI); // of another worker, at frame 700
+  fake_engine_hear(rig.engine, &encoder, 1U); // at frame 0; a worker runs it
+  fake_engine_miss(rig.engine, &encoder);
+  fake_engine_miss(rig.engine, &press);
+  do_round();
+  control_rig_expect_rack("gain=-6dB");
+  uint64_t n_lost = 0;
+  const uint32_t n_returns = fake_engine_n_returns(rig.engine, &n_lost);
+  report(VOL, 0U, -20.0, REPORT_MIDI); // what the worker made of the first one
+  report_events(64U);
+  fake_engine_advance(rig.engine, 64U);
   client_expect(rig.other, "/node/vol/gain -20");
-  fake_engine_miss(rig.engine, &fader);
-  report(LOWCUT, 0U, 90.0, REPORT_MIDI); // read with it, or after it
-  client_expect(rig.other, "/node/lowcut/frequency 90");
-  control_rig_expect_rack("gain=-20dB");
-  fake_engine_miss(rig.engine, &encoder); // a step counts nevertheless
-  client_expect(rig.other, "/node/vol/gain -19.5*");
-  fake_engine_advance(rig.engine, 1000U);
-  fake_engine_miss(rig.engine, &fader);
-  client_expect(rig.other, "/node/vol/gain -1");
+  client_expect(rig.other, "/node/vol/gain -19.5*"); // one step more
+  AWAIT(fake_engine_n_returns(rig.engine, &n_lost) > n_returns);
+  control_rig_expect_rack("bypass=on");
+  ck_assert_uint_eq(n_lost, 0U); // the callback has counted them
 }
 
-TEST(a_new_worker_gets_what_controllers_have_sent)
+TEST(a_step_that_no_worker_has_run_counts_beside_values_of_clients)
+{
+  const MidiEvent encoder = { .n_bytes = 3, .bytes = { 0xB0, 8, 1 } };
+  client_ask(rig.client, "/done /rack/do 1*", "/rack/do", "s",
+             "midi cc 1:8 vol.gain -60dB..0dB relative=twos");
+  client_subscribe(rig.other, "/node/vol/gain ");
+  report(VOL, 0U, -20.0, REPORT_MIDI);
+  fake_engine_miss(rig.engine, &encoder);
+  client_expect(rig.other, "/node/vol/gain -20");
+  client_expect(rig.other, "/node/vol/gain -19.5*");
+  fake_engine_miss(rig.engine, &encoder);
+  client_expect(rig.other, "/node/vol/gain -19.0*");
+  report(VOL, 0U, -19.53125, 0U); // the worker has it; the document has a newer value
+  report(LOWCUT, 0U, 90.0, REPORT_MIDI);
+  client_subscribe(rig.client, "/node/lowcut/frequency ");
+  client_expect(rig.client, "/node/lowcut/frequency 90");
+  control_rig_expect_rack("gain=-19.06");
+}
+
+TEST(more_values_than_wait_at_once_are_all_set)
+{
+  enum { N = 1100 };
+  static char text[64U * N];
+  size_t used = 0;
+  for (uint32_t n = 0; n < N; ++n) {
+    used += (size_t)snprintf(text + used, sizeof(text) - used,
+                             "add g%u gain\nmidi cc 1:7 g%u.gain -60dB..-1dB\n", n, n);
+  }
+  const MidiEvent event = { .n_bytes = 3, .bytes = { 0xB0, 7, 127 } };
+  client_ask(rig.client, "/done /rack/do 1*", "/rack/do", "s", text);
+  fake_engine_miss(rig.engine, &event);
+  AWAIT(control_rig_status("values_set") >= N);
+}
+
+TEST(the_worker_gets_events_when_it_knows_what_controllers_have_sent)
 {
   static const uint8_t select[][2] = { { 99, 2 }, { 98, 4 } };
   for (uint32_t e = 0; e < ARRAY_LEN(select); ++e) {
     const MidiEvent event = { .n_bytes = 3, .bytes = { 0xB0, select[e][0], select[e][1] } };
     fake_engine_hear(rig.engine, &event, 1U);
   }
-  client_ask(rig.client, "/done /server/ping", "/server/ping", ""); // the events are read
-  client_ask(rig.client, "/done /server/ping", "/server/ping", "");
+  do_round();
   const uint32_t n_sets = fake_engine_n_sets(rig.engine);
-  fake_engine_exchange_worker(rig.engine);
-  AWAIT(fake_engine_n_sets(rig.engine) > n_sets);
-  const FakeSet set = fake_engine_set(rig.engine, n_sets);
+  uint64_t n_lost = 0;
+  ck_assert_uint_eq(fake_engine_n_returns(rig.engine, &n_lost), 0U);
+  fake_engine_end_worker(rig.engine);
+  AWAIT(fake_engine_n_returns(rig.engine, &n_lost) == 1U);
+  ck_assert_uint_eq(n_lost, ARRAY_LEN(select));
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), n_sets + 2U);
+  ck_assert_uint_eq(fake_engine_set(rig.engine, n_sets).messages[0].kind, MESSAGE_MIDI_FORGET);
+  const FakeSet set = fake_engine_set(rig.engine, n_sets + 1U);
   ck_assert_uint_eq(set.n, ARRAY_LEN(select));
   for (uint32_t e = 0; e < ARRAY_LEN(select); ++e) {
     const MidiEvent event = { .n_bytes = 3, .bytes = { 0xB0, select[e][0], select[e][1] } };
     ck_assert_uint_eq(set.messages[e].kind, MESSAGE_MIDI_KNOWN);
+    ck_assert_uint_eq(set.messages[e].uid, event.n_bytes);
     ck_assert_uint_eq(set.messages[e].param, midi_event_word(&event));
   }
-  client_ask(rig.client, "/done /server/ping", "/server/ping", "");
-  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), n_sets + 1U); // once
+  do_round();
+  ck_assert_uint_eq(fake_engine_n_returns(rig.engine, &n_lost), 1U); // once
 }
 
 TEST(a_report_that_no_document_can_have_is_ignored)

@@ -511,6 +511,7 @@ TEST(a_take_that_waits_too_long_for_the_disk_ends_and_says_so)
   while (!live.n_ended) {
     for (uint32_t m = 0; m < 8000U; ++m) {
       ring_report(live.engine->ring, &wrong);
+      ring_publish_reports(live.engine->ring);
     }
     client_ask(live.client, "/done*", "/server/ping", ""); // a round: the reports are read
   }
@@ -561,6 +562,7 @@ TEST(a_value_of_midi_before_the_take_that_is_read_later_is_in_it)
                               .flags = REPORT_MIDI,
                               .message = { .frame = 64U, .uid = RACK_UID_FIRST, .value = -9.0 } };
   ring_report(live.engine->ring, &report);
+  ring_publish_reports(live.engine->ring);
   client_ask(live.client, "/done*", "/server/ping", ""); // a round: the reports are read
   play(&live, 10U);
   client_ask(live.client, "/done /take/stop", "/take/stop", "");
@@ -606,6 +608,7 @@ TEST(a_report_with_a_time_to_come_spoils_no_take)
   };
   for (uint32_t w = 0; w < ARRAY_LEN(wrong); ++w) {
     ring_report(live.engine->ring, &wrong[w]);
+    ring_publish_reports(live.engine->ring);
   }
   client_ask(live.client, "/done*", "/server/ping", ""); // a round: the reports are read
   client_ask(live.client, "/done*", "/node/g/gain", "f", -9.0);
@@ -630,6 +633,7 @@ TEST(an_edit_sent_before_all_reports_were_read_is_in_the_take)
                                 .flags = REPORT_MIDI,
                                 .message = { .uid = 1000U + m } };
     ring_report(live.engine->ring, &report);
+    ring_publish_reports(live.engine->ring);
   }
   client_ask(live.client, "/done*", "/rack/remove", "s", "i");
   play(&live, 10U);

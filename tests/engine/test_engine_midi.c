@@ -40,11 +40,15 @@ end(const Playing playing)
   rack_free(playing.rack);
 }
 
-/// Play all frames, with a controller at a frame.
+/// Play all frames, with a controller at a frame, which the worker gets.
 static void
 play(Engine* const engine, const uint32_t block, const uint32_t at)
 {
   static const uint8_t bytes[] = { 0xB2, 20, 127 };
+  QueuedMidi before;
+  while (engine_take_midi(engine, &before, 1U)) {
+  }
+  engine_return_midi(engine, 0U);
   for (uint32_t frame = 0; frame + block <= FRAMES; frame += block) {
     const float* const ins[] = { in + frame };
     float* const outs[] = { out + frame };
@@ -86,14 +90,16 @@ TEST(a_controller_is_heard_the_latency_after_its_frame)
                     "depth %u, blocks of %u frames: heard at frame %u", depth, cases[c].block,
                     first_change(2100U));
       ck_assert_uint_eq(out[FRAMES - 1001U] == 0.5F, 1U);
-      MidiHeard heard[2];
-      ck_assert_uint_eq(engine_take_midi(engine, heard, 2U), 1U);
-      ck_assert_uint_eq(heard[0].frame, cases[c].at);
+      QueuedMidi came[2];
+      ck_assert_uint_eq(engine_take_midi(engine, came, 2U), 1U);
+      ck_assert_uint_eq(came[0].frame, cases[c].at);
       RingReport reports[8];
       const EngineReports taken = engine_reports(engine, reports, 8U);
-      ck_assert_uint_ge(taken.n, 1U);
-      ck_assert_uint_eq(reports[taken.n - 1U].flags, REPORT_MIDI);
-      ck_assert_uint_eq(reports[taken.n - 1U].message.frame, cases[c].at);
+      ck_assert_uint_ge(taken.n, 2U);
+      ck_assert_uint_eq(reports[taken.n - 2U].flags, REPORT_MIDI);
+      ck_assert_uint_eq(reports[taken.n - 2U].message.frame, cases[c].at);
+      ck_assert_uint_eq(reports[taken.n - 1U].kind, REPORT_EVENTS);
+      ck_assert_uint_gt(reports[taken.n - 1U].message.frame, cases[c].at);
       end(playing);
     }
   }
@@ -106,10 +112,10 @@ TEST(a_worker_that_has_taken_over_gets_what_the_one_before_has_set)
   RingReport reports[8];
   const ParamMessage value = { .uid = playing.rack->nodes[0].uid, .value = -3.0 };
   const uint64_t ring = engine_reports(engine, reports, ARRAY_LEN(reports)).ring;
-  ck_assert_int_eq(engine_set_heard(engine, &value, ring), STATUS_OK);
+  ck_assert_int_eq(engine_set_midi(engine, &value, ring), STATUS_OK);
   play(engine, 64U, FRAMES);
   ck_assert_uint_eq(engine_reports(engine, reports, ARRAY_LEN(reports)).n, 0U); // it has the value
-  ck_assert_int_eq(engine_set_heard(engine, &value, ring - 1U), STATUS_OK);
+  ck_assert_int_eq(engine_set_midi(engine, &value, ring - 1U), STATUS_OK);
   play(engine, 64U, FRAMES);
   ck_assert_uint_eq(engine_reports(engine, reports, ARRAY_LEN(reports)).n, 1U);
   ck_assert_uint_eq(reports[0].kind, REPORT_VALUE);
@@ -128,7 +134,7 @@ TEST(reports_of_each_ring_that_was_left_have_its_number)
   }
   for (uint32_t r = 0; r < 3U; ++r) {
     const EngineReports taken = engine_reports(playing.engine, reports, ENGINE_MAX_KEPT);
-    ck_assert_uint_eq(reports[taken.n - 1U].flags, REPORT_MIDI);
+    ck_assert_uint_eq(reports[taken.n - 1U].kind, REPORT_EVENTS);
     ck_assert_uint_eq(taken.ring, ring++);
   }
   end(playing);
@@ -169,6 +175,7 @@ TEST(invalid_reports_do_not_hold_up_their_reader)
   RingReport reports[8];
   for (uint32_t r = 0; r < 100U; ++r) {
     ring_report(engine->ring, &wrong);
+    ring_publish_reports(engine->ring);
   }
   const EngineReports taken = engine_reports(engine, reports, ARRAY_LEN(reports));
   ck_assert_uint_eq(taken.n + taken.n_lost, ARRAY_LEN(reports));
@@ -185,6 +192,7 @@ TEST(reports_of_a_worker_that_has_left_are_kept_or_counted)
   const uint32_t n_reports = 9000U; // more than the ring has room for
   for (uint32_t r = 0; r < n_reports; ++r) {
     ring_report(engine->ring, &report);
+    ring_publish_reports(engine->ring);
   }
   const ParamMessage value = { .uid = playing.rack->nodes[0].uid, .value = -3.0, .frame = FRAMES };
   OK(engine_set(engine, &value, 1U));

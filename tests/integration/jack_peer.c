@@ -6,6 +6,9 @@
 //     jack_peer watch LEVEL    tries every 2 ms until a server accepts it
 //     jack_peer midi           also "peer:midi" plays, in each period, a system exclusive message,
 //                              a program change and 299 control changes
+//     jack_peer steps N        also "peer:midi": each time it is connected, it plays N groups of
+//                              events, 16 ms apart: controllers 20 (127, then 0) and 21 (1), and
+//                              then "sent TIME" is printed
 //
 // With `watch` it prints three monotonic times in ns, each as soon as it is known: when the server
 // accepted it ("accepted N"), when the first sound arrived ("sounded N"), and when a sound of this
@@ -26,6 +29,7 @@
 #include <unistd.h>
 
 #define LEVEL_ERROR 1e-5F
+#define STEP_FRAMES 768U // 16 ms at 48 kHz
 
 // An event to wait for.
 typedef struct Moment {
@@ -37,9 +41,11 @@ typedef struct Moment {
 static jack_port_t* in;
 static jack_port_t* out;
 static jack_port_t* midi; // NULL: none
+static uint32_t n_steps;  // groups of events; 0: as with `midi`
 static float level;
 static Moment sounded;
 static Moment settled;
+static Moment sent;
 
 static uint64_t
 now_ns(void)
@@ -86,11 +92,38 @@ play_midi(const jack_nframes_t n_frames)
   }
 }
 
+static void
+play_steps(const jack_nframes_t n_frames)
+{
+  static const jack_midi_data_t events[][3] = { { 0xB0, 20, 127 },
+                                                { 0xB0, 20, 0 },
+                                                { 0xB0, 21, 1 } };
+  static uint32_t n_played;
+  static jack_nframes_t until; // the next group
+  void* const buffer = jack_port_get_buffer(midi, n_frames);
+  jack_midi_clear_buffer(buffer);
+  if (!jack_port_connected(midi)) {
+    n_played = 0;
+    sent.is_over = false;
+  } else if (n_played == n_steps) {
+    come(&sent);
+  } else if (until < n_frames) {
+    for (uint32_t e = 0; e < 3U; ++e) {
+      jack_midi_event_write(buffer, until, events[e], sizeof(events[e]));
+    }
+    ++n_played;
+    until += STEP_FRAMES;
+  }
+  until -= until < n_frames ? until : n_frames;
+}
+
 static int
 process(const jack_nframes_t n_frames, void* const context)
 {
   (void)context;
-  if (midi) {
+  if (midi && n_steps) {
+    play_steps(n_frames);
+  } else if (midi) {
     play_midi(n_frames);
   }
   float* const samples = jack_port_get_buffer(out, n_frames);
@@ -156,10 +189,12 @@ int
 main(const int argc, char** const argv)
 {
   const bool watch = argc == 3 && !strcmp(argv[1], "watch");
-  const bool has_midi = argc == 2 && !strcmp(argv[1], "midi");
+  n_steps = argc == 3 && !strcmp(argv[1], "steps") ? (uint32_t)strtoul(argv[2], NULL, 10) : 0U;
+  const bool has_midi = n_steps || (argc == 2 && !strcmp(argv[1], "midi"));
   level = watch ? strtof(argv[2], NULL) : 0.0F;
   sem_init(&sounded.come, 0, 0);
   sem_init(&settled.come, 0, 0);
+  sem_init(&sent.come, 0, 0);
   jack_set_error_function(say_nothing); // no messages for failed attempts
   jack_client_t* client = join(watch);
   const uint64_t accepted_ns = now_ns();
@@ -177,6 +212,6 @@ main(const int argc, char** const argv)
     wait_and_say("settled", &settled);
   }
   for (;;) {
-    pause();
+    wait_and_say("sent", &sent);
   }
 }

@@ -146,29 +146,6 @@ TEST(the_last_position_is_known)
 }
 
 /// A number that depends on the ones before (Marsaglia, "Xorshift RNGs", 2003).
-/// Another decoder goes on with an NRPN, unless it has heard a registered parameter selected.
-TEST(a_registered_parameter_is_newer_than_an_nrpn_of_another_decoder)
-{
-  static MidiEvent known[MIDI_KNOWN_EVENTS];
-  MidiReading readings[MIDI_MAX_READINGS];
-  for (uint32_t selects = 0; selects < 2U; ++selects) {
-    midi_decoder_init(&decoder);
-    (void)decode(0xB2, 99, 2, readings);
-    (void)decode(0xB2, 98, 4, readings);
-    const uint32_t n = midi_decoder_known(&decoder, known);
-    ck_assert_uint_eq(n, 2U);
-    midi_decoder_init(&decoder);
-    if (selects) {
-      (void)decode(0xB2, 101, 0, readings);
-    }
-    for (uint32_t e = 0; e < n; ++e) {
-      midi_decoder_fill(&decoder, &known[e]);
-    }
-    const uint32_t n_readings = decode(0xB2, 6, 1, readings);
-    ck_assert_int_eq(readings[n_readings - 1U].source.kind, selects ? MIDI_CC14 : MIDI_NRPN);
-  }
-}
-
 static uint32_t
 next_random(uint32_t* const state)
 {
@@ -176,6 +153,85 @@ next_random(uint32_t* const state)
   *state ^= *state >> 17U;
   *state ^= *state << 5U;
   return *state;
+}
+
+/// Another decoder goes on with an NRPN, unless a registered parameter was selected after it.
+TEST(another_decoder_goes_on_with_the_selected_parameter)
+{
+  static MidiEvent known[MIDI_KNOWN_EVENTS];
+  MidiReading readings[MIDI_MAX_READINGS];
+  for (uint32_t selects = 0; selects < 2U; ++selects) {
+    midi_decoder_init(&decoder);
+    (void)decode(0xB2, 99, 2, readings);
+    (void)decode(0xB2, 98, 4, readings);
+    if (selects) {
+      (void)decode(0xB2, 101, 0, readings);
+    }
+    const uint32_t n = midi_decoder_known(&decoder, known);
+    ck_assert_uint_eq(n, 2U);
+    midi_decoder_init(&decoder);
+    for (uint32_t e = 0; e < n; ++e) {
+      (void)midi_decode(&decoder, &known[e], readings);
+    }
+    const uint32_t n_readings = decode(0xB2, 6, 1, readings);
+    ck_assert_int_eq(readings[n_readings - 1U].source.kind, selects ? MIDI_CC14 : MIDI_NRPN);
+  }
+}
+
+static bool
+are_same(const MidiReading* const a, const MidiReading* const b)
+{
+  return midi_source_key(a->source) == midi_source_key(b->source) && a->n_values == b->n_values &&
+         a->value == b->value && a->previous == b->previous && a->steps == b->steps;
+}
+
+/// True for a 7-bit controller that is a part of NRPNs: another decoder does not know it.
+static bool
+is_part(const MidiReading* const reading)
+{
+  const uint16_t number = reading->source.number;
+  return (reading->source.kind == MIDI_CC || reading->source.kind == MIDI_CC14) &&
+         (number == 6U || number == 38U || (number >= 96U && number <= 101U));
+}
+
+TEST(another_decoder_that_begins_with_what_one_knows_reads_the_same)
+{
+  static MidiEvent known[MIDI_KNOWN_EVENTS];
+  static MidiDecoder other;
+  static const uint8_t types[] = { 0xB0, 0xB0, 0xB0, 0xB0, 0xD0, 0xE0 };
+  static const uint8_t parts[] = { 6, 38, 96, 97, 98, 99, 100, 101 };
+  uint32_t random = 1;
+  for (uint32_t round = 0; round < 200U; ++round) {
+    midi_decoder_init(&decoder);
+    midi_decoder_init(&other);
+    for (uint32_t e = 0; e < 400U; ++e) {
+      if (e == 200U) {
+        const uint32_t n = midi_decoder_known(&decoder, known);
+        ck_assert_uint_le(n, MIDI_KNOWN_EVENTS);
+        for (uint32_t k = 0; k < n; ++k) {
+          MidiReading unused[MIDI_MAX_READINGS];
+          (void)midi_decode(&other, &known[k], unused);
+        }
+      }
+      const uint8_t type = types[next_random(&random) % ARRAY_LEN(types)];
+      const uint8_t channel = next_random(&random) % 2U;
+      const bool is_any = next_random(&random) % 2U;
+      const uint8_t first = is_any ? (uint8_t)(next_random(&random) % MIDI_CONTROLLERS)
+                                   : parts[next_random(&random) % ARRAY_LEN(parts)];
+      const MidiEvent event = { .n_bytes = type == 0xD0 ? 2U : 3U,
+                                .bytes = { type | channel, first, next_random(&random) % 128U } };
+      MidiReading one[MIDI_MAX_READINGS];
+      MidiReading two[MIDI_MAX_READINGS];
+      const uint32_t n = midi_decode(&decoder, &event, one);
+      if (e < 200U) {
+        continue;
+      }
+      ck_assert_uint_eq(midi_decode(&other, &event, two), n);
+      for (uint32_t r = 0; r < n; ++r) {
+        ck_assert(is_part(&one[r]) || are_same(&one[r], &two[r]));
+      }
+    }
+  }
 }
 
 static void

@@ -256,6 +256,10 @@ TEST(reports_come_in_order_and_those_without_room_are_counted)
       const RingReport report = report_number(first + n);
       ring_report(pair.receiver, &report);
     }
+    ck_assert_uint_eq(ring_n_unpublished(pair.receiver), N_REPORTS);
+    ck_assert(!ring_take_report(pair.sender, &got)); // none, until all are published
+    ring_publish_reports(pair.receiver);
+    ck_assert_uint_eq(ring_n_unpublished(pair.receiver), 0U);
     for (uint64_t n = 0; n < N_REPORTS; ++n) {
       const RingReport wanted = report_number(first + n);
       ck_assert(ring_take_report(pair.sender, &got));

@@ -42,9 +42,10 @@ struct Engine {
   uint64_t listen_start; ///< Of `played`
   uint64_t heard_start;  ///< The same when engine_listen() returned some
   bool has_midi;
-  MidiHeard heard[MAX_MIDI]; ///< [n_heard] events that engine_take_midi() has not returned
+  QueuedMidi came[MAX_MIDI]; ///< [n_came] events that engine_take_midi() has not returned
   MidiEvent sent[MAX_MIDI];  ///< [n_sent_midi] of engine_send_midi()
-  uint32_t n_heard, n_sent_midi;
+  uint32_t n_came, n_sent_midi, n_returns;
+  uint64_t n_midi_lost;
   RingReport reports[MAX_MIDI]; ///< [n_reports] that engine_reports() has not returned
   uint32_t n_reports;
   uint64_t n_exchanges;
@@ -319,10 +320,10 @@ engine_set(Engine* const engine, const ParamMessage* const messages, const uint3
 }
 
 Status
-engine_set_heard(Engine* const engine, const ParamMessage* const value, const uint64_t ring)
+engine_set_midi(Engine* const engine, const ParamMessage* const value, const uint64_t ring)
 {
   ParamMessage message = *value;
-  message.kind = ring ? MESSAGE_HEARD : MESSAGE_VALUE;
+  message.kind = ring ? MESSAGE_IN_DOCUMENT : MESSAGE_VALUE;
   message.frame = 0;
   return engine_set(engine, &message, 1U);
 }
@@ -371,28 +372,51 @@ fake_engine_be_full(Engine* const engine, const bool full)
 // ---- MIDI ----
 
 static void
-hear(Engine* const engine, const MidiEvent* const events, const uint32_t n, const bool are_missed)
+let_come(Engine* const engine, const MidiEvent* const events, const uint32_t n,
+         const QueuedKind kind)
 {
   SCOPED_LOCK(&engine->lock);
   engine->has_midi = true;
   for (uint32_t e = 0; e < n; ++e) {
-    ck_assert_uint_lt(engine->n_heard, MAX_MIDI);
-    MidiHeard* const heard = &engine->heard[engine->n_heard++];
-    *heard = (MidiHeard){ engine->frame + events[e].frame, events[e], are_missed };
-    heard->event.frame = 0;
+    ck_assert_uint_lt(engine->n_came, MAX_MIDI);
+    QueuedMidi* const came = &engine->came[engine->n_came++];
+    *came = (QueuedMidi){ engine->frame + events[e].frame, events[e], kind };
+    came->event.frame = 0;
   }
 }
 
 void
 fake_engine_hear(Engine* const engine, const MidiEvent* const events, const uint32_t n)
 {
-  hear(engine, events, n, false);
+  let_come(engine, events, n, QUEUED_GIVEN);
 }
 
 void
 fake_engine_miss(Engine* const engine, const MidiEvent* const event)
 {
-  hear(engine, event, 1U, true);
+  let_come(engine, event, 1U, QUEUED_MISSED);
+}
+
+void
+fake_engine_end_worker(Engine* const engine)
+{
+  let_come(engine, &(MidiEvent){ .n_bytes = 0 }, 1U, QUEUED_END);
+}
+
+void
+engine_return_midi(Engine* const engine, const uint64_t n_lost)
+{
+  SCOPED_LOCK(&engine->lock);
+  ++engine->n_returns;
+  engine->n_midi_lost += n_lost;
+}
+
+uint32_t
+fake_engine_n_returns(Engine* const engine, uint64_t* const n_lost)
+{
+  SCOPED_LOCK(&engine->lock);
+  *n_lost = engine->n_midi_lost;
+  return engine->n_returns;
 }
 
 void
@@ -417,10 +441,10 @@ engine_has_midi(Engine* const engine)
 }
 
 uint32_t
-engine_take_midi(Engine* const engine, MidiHeard* const heard, const uint32_t max)
+engine_take_midi(Engine* const engine, QueuedMidi* const came, const uint32_t max)
 {
   SCOPED_LOCK(&engine->lock);
-  return take_first(engine->heard, &engine->n_heard, sizeof(MidiHeard), heard, max);
+  return take_first(engine->came, &engine->n_came, sizeof(QueuedMidi), came, max);
 }
 
 bool

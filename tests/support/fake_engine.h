@@ -101,9 +101,14 @@ uint32_t fake_engine_unheard(Engine* engine);
 /// Let MIDI come, whose frames count from engine_frame_now(); from now on the driver has MIDI.
 void fake_engine_hear(Engine* engine, const MidiEvent* events, uint32_t n);
 
-/// Let an event come that no worker gets.  Without bytes: the worker has ended, and has not run
-/// the events from this frame on.
+/// Let an event come that no worker gets.
 void fake_engine_miss(Engine* engine, const MidiEvent* event);
+
+/// Let the worker end that had the events before.
+void fake_engine_end_worker(Engine* engine);
+
+/// Number of calls of engine_return_midi(), and the sum of their lost events.
+uint32_t fake_engine_n_returns(Engine* engine, uint64_t* n_lost);
 
 /// Let another worker play.
 void fake_engine_exchange_worker(Engine* engine);

@@ -424,7 +424,7 @@ map_channel(const uint8_t channel)
 static void
 play_midi(const MidiEvent* const events, const uint32_t n)
 {
-  player_hear(&rig.base.player, events, n);
+  player_give_midi(&rig.base.player, events, n);
   play();
 }
 

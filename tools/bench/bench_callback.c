@@ -227,8 +227,9 @@ rig_period(Rig* const rig)
 static void
 rig_work(Rig* const rig, const uint64_t sequence)
 {
-  static MidiHeard heard[MIDI_MAX_EVENTS];
-  (void)period_take_midi(rig->period, heard, MIDI_MAX_EVENTS);
+  static QueuedMidi came[MIDI_MAX_EVENTS];
+  (void)period_take_midi(rig->period, came, MIDI_MAX_EVENTS);
+  period_return_midi(rig->period, 0U);
   for (uint32_t c = 0; c < rig->n_channels; ++c) {
     memcpy(ring_output(rig->ring, sequence, c), ring_input(rig->ring, sequence, c),
            rig->block_frames * sizeof(float));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Values that the worker has set by MIDI: into the documents and the history.
+// Values by MIDI: into the documents and the history.
 
 #include "editor_private.h"
 
@@ -55,17 +55,17 @@ record(Editor* const editor, const Changes* const changes, const uint64_t now_ns
 }
 
 void
-editor_hear(Editor* const editor, const ParamMessage* const values, const uint32_t n,
-            const uint64_t ring, const uint64_t now_ns)
+editor_take_midi(Editor* const editor, const MidiValue* const values, const uint32_t n,
+                 const uint64_t now_ns)
 {
   Changes changes = { .items = NULL };
   for (uint32_t v = 0; v < n; ++v) {
-    if (set_value(editor->committed, &values[v], &changes)) {
-      ParamMessage value = values[v];
+    ParamMessage value = values[v].message;
+    if (set_value(editor->committed, &value, &changes)) {
       value.param_id =
           fx_param_hash(&rack_find_uid(editor->committed, value.uid)->fx->params[value.param]);
       pending_follow(&editor->pending, &value);
-      const Status status = engine_set_heard(editor->config.engine, &value, ring);
+      const Status status = engine_set_midi(editor->config.engine, &value, values[v].ring);
       editor->counts.values_lost += status != STATUS_OK;
     }
   }

@@ -19,6 +19,10 @@ static Catalogue* current;
 static bool is_given; // catalogue_use() was called
 static CatalogueProvider provider;
 static void* source_context;
+static struct {
+  FileKey key;
+  Error fault; // status 0: none
+} damaged;     // the user's file, if it is no catalogue: it is read again when it has changed
 static CatalogueShare sharer; // gets the user's file when a search reads it; NULL: nobody
 static void* share_context;
 
@@ -103,8 +107,19 @@ ask_provider(Error* const error)
 static Status
 read_file(const char* const path, Error* const error)
 {
+  FileKey key = { .inode = 0 };
   Catalogue* catalogue = NULL;
-  Status status = catalogue_read(path, &catalogue, error);
+  const bool has_key = !file_key(path, &key, NULL);
+  if (has_key && damaged.fault.status && !memcmp(&key, &damaged.key, sizeof(key))) {
+    return error_set(error, damaged.fault.status, "%s", damaged.fault.text);
+  }
+  damaged.fault.status = STATUS_OK;
+  Status status = catalogue_read(path, &catalogue, &damaged.fault);
+  if (status) {
+    error_set(error, status, "%s", damaged.fault.text);
+    damaged.key = key;
+    damaged.fault.status = has_key && status == STATUS_FILE ? status : STATUS_OK;
+  }
   if (!status && sharer) {
     const CatalogueChange nothing = { .n_gone = 0 };
     status = sharer(share_context, catalogue, &nothing, error);

@@ -313,8 +313,6 @@ static void
 add_channel(const MidiChannel* const channel, const uint32_t number, MidiEvent* const events,
             uint32_t* const n)
 {
-  static const uint8_t none[] = { 127U, 127U };
-  static const uint8_t no_data[] = { UNKNOWN, UNKNOWN };
   const bool has_nrpns =
       channel->controllers[NRPN_HIGH] != UNKNOWN || channel->controllers[NRPN_LOW] != UNKNOWN;
   for (uint32_t c = 0; c < MIDI_CONTROLLERS; ++c) {
@@ -322,9 +320,11 @@ add_channel(const MidiChannel* const channel, const uint32_t number, MidiEvent* 
       add_event(events, n, number, c, channel->controllers[c]);
     }
   }
-  if (has_nrpns) {
-    add_nrpn(events, n, number, channel->is_selected ? channel->selected : none,
-             channel->is_selected ? channel->data : no_data);
+  if (has_nrpns && channel->is_selected) {
+    add_nrpn(events, n, number, channel->selected, channel->data);
+  } else if (has_nrpns) { // a registered parameter, or none
+    add_event(events, n, number, RPN_HIGH, channel->selected[0]);
+    add_event(events, n, number, RPN_LOW, channel->selected[1]);
   }
   if (channel->pressure != UNKNOWN) {
     events[(*n)++] =

@@ -81,7 +81,6 @@ TEST(an_event_that_no_worker_got_sets_its_parameters)
   fake_engine_miss(rig.engine, &event);
   client_expect(rig.other, "/node/vol/gain -1");
   control_rig_expect_rack("gain=-1dB");
-  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), n_sets + 1U);
   ck_assert_uint_eq(fake_engine_set(rig.engine, n_sets).messages[0].kind, MESSAGE_VALUE);
 }
 
@@ -120,14 +119,15 @@ TEST(events_that_a_worker_has_not_run_set_their_parameters)
 
 TEST(events_that_no_worker_got_wait_for_those_before_them)
 {
-  const MidiEvent press = { .n_bytes = 3, .bytes = { 0xB0, 9, 127 } };
+  const MidiEvent fader = { .n_bytes = 3, .bytes = { 0xB0, 9, 127 } };
   const MidiEvent encoder = { .n_bytes = 3, .bytes = { 0xB0, 8, 1 } };
-  client_ask(rig.client, "/done /rack/do 1*", "/rack/do", "s",
-             "midi cc 1:8 vol.gain -60dB..0dB relative=twos\nmidi cc 1:9 vol.bypass toggle=on");
+  client_ask(
+      rig.client, "/done /rack/do 1*", "/rack/do", "s",
+      "midi cc 1:8 vol.gain -60dB..0dB relative=twos\nmidi cc 1:9 lowcut.frequency 20Hz..200Hz");
   client_subscribe(rig.other, "/node/vol/gain ");
   fake_engine_hear(rig.engine, &encoder, 1U); // at frame 0; a worker runs it
   fake_engine_miss(rig.engine, &encoder);
-  fake_engine_miss(rig.engine, &press);
+  fake_engine_miss(rig.engine, &fader);
   do_round();
   control_rig_expect_rack("gain=-6dB");
   uint64_t n_lost = 0;
@@ -135,10 +135,9 @@ TEST(events_that_no_worker_got_wait_for_those_before_them)
   report(VOL, 0U, -20.0, REPORT_MIDI); // what the worker made of the first one
   report_events(64U);
   fake_engine_advance(rig.engine, 64U);
-  client_expect(rig.other, "/node/vol/gain -20");
   client_expect(rig.other, "/node/vol/gain -19.5*"); // one step more
   AWAIT(fake_engine_n_returns(rig.engine, &n_lost) > n_returns);
-  control_rig_expect_rack("bypass=on");
+  control_rig_expect_rack("200Hz");
   ck_assert_uint_eq(n_lost, 0U); // the callback has counted them
 }
 
@@ -150,28 +149,29 @@ TEST(a_step_that_no_worker_has_run_counts_beside_values_of_clients)
   client_subscribe(rig.other, "/node/vol/gain ");
   report(VOL, 0U, -20.0, REPORT_MIDI);
   fake_engine_miss(rig.engine, &encoder);
-  client_expect(rig.other, "/node/vol/gain -20");
   client_expect(rig.other, "/node/vol/gain -19.5*");
   fake_engine_miss(rig.engine, &encoder);
   client_expect(rig.other, "/node/vol/gain -19.0*");
   report(VOL, 0U, -19.53125, 0U); // the worker has it; the document has a newer value
-  report(LOWCUT, 0U, 90.0, REPORT_MIDI);
-  client_subscribe(rig.client, "/node/lowcut/frequency ");
-  client_expect(rig.client, "/node/lowcut/frequency 90");
+  do_round();
   control_rig_expect_rack("gain=-19.06");
 }
 
+/// As many parameters as can wait, set by a worker, and one more by an event without a worker.
 TEST(more_values_than_wait_at_once_are_all_set)
 {
-  enum { N = 1100 };
-  static char text[64U * N];
+  enum { N = 1025 };
+  static char text[32U * N];
   size_t used = 0;
   for (uint32_t n = 0; n < N; ++n) {
-    used += (size_t)snprintf(text + used, sizeof(text) - used,
-                             "add g%u gain\nmidi cc 1:7 g%u.gain -60dB..-1dB\n", n, n);
+    used += (size_t)snprintf(text + used, sizeof(text) - used, "add g%u gain\n", n);
   }
+  snprintf(text + used, sizeof(text) - used, "midi cc 1:7 g%u.gain -60dB..-1dB\n", N - 1);
   const MidiEvent event = { .n_bytes = 3, .bytes = { 0xB0, 7, 127 } };
   client_ask(rig.client, "/done /rack/do 1*", "/rack/do", "s", text);
+  for (uint32_t n = 0; n + 1U < N; ++n) {
+    report(VOL + 1U + n, 0U, -3.0, REPORT_MIDI);
+  }
   fake_engine_miss(rig.engine, &event);
   AWAIT(control_rig_status("values_set") >= N);
 }

@@ -151,12 +151,12 @@ TEST(the_program_has_faults_only_when_it_is_built_so)
 #endif
   // Texts, and function names in the symbol table.
   static const char* const words[] = {
-    "WARPRACK_FAULT",    "alloc.fail",  "clock.jump",   "fs.eio",       "fs.full",
-    "fs.short",          "gpu.build",   "gpu.error",    "gpu.hang",     "gpu.late",
-    "gpu.nomem",         "gpu.record",  "worker.crash", "worker.exit",  "worker.garbage",
-    "worker.hang",       "worker.late", "worker.nan",   "worker.stop",  "worker.wrong",
-    "fault_is_due",      "faults_arm",  "gpu_faults",   "faults_begin", "__wrap_malloc",
-    "a fault on demand",
+    "WARPRACK_FAULT", "alloc.fail",        "clock.jump",   "fs.eio",      "fs.full",
+    "fs.short",       "gpu.build",         "gpu.error",    "gpu.hang",    "gpu.late",
+    "gpu.nomem",      "gpu.record",        "worker.crash", "worker.exit", "worker.garbage",
+    "worker.hang",    "worker.kill",       "worker.late",  "worker.nan",  "worker.stop",
+    "worker.wrong",   "fault_is_due",      "faults_arm",   "gpu_faults",  "faults_begin",
+    "__wrap_malloc",  "a fault on demand",
   };
   size_t n_usual = 0;
   size_t n_faults = 0;

@@ -394,6 +394,24 @@ TEST(the_first_search_reads_the_file_of_the_user)
   ck_assert_int_eq(catalogue_rig_search("Tube"), STATUS_NOT_FOUND);
 }
 
+TEST(a_damaged_file_is_read_again_only_when_it_has_changed)
+{
+  static const char* const files[] = { "x\n", CATALOGUE_START "x\n" };
+  static const char* const faults[] = { ".txt: line 1: not a catalogue of this version",
+                                        ".txt: line 2: " };
+  SCOPED(remove_user_file) const Scratch scratch = scratch_new();
+  for (uint32_t f = 0; f < ARRAY_LEN(files); ++f) {
+    write_user_file(&scratch, files[f], strlen(files[f]));
+    ck_assert_int_eq(catalogue_rig_search("Tube"), STATUS_FILE);
+    failing_alloc_arm(0); // without memory the file cannot be read
+    const FxInfo* fx = NULL;
+    const Status status = fx_find_plugin(catalogue_rig_format, "Tube", &fx, &catalogue_rig_fault);
+    ck_assert(!failing_alloc_disarm());
+    ck_assert_int_eq(status, STATUS_FILE);
+    assert_says(catalogue_rig_fault.text, faults[f]);
+  }
+}
+
 // ---- plugins ----
 
 TEST(a_description_is_read_when_its_plugin_is_asked_for)

@@ -81,19 +81,23 @@ weigh_bypass(const Batch* const batch, const NodeHealth* const health, const uin
   }
 }
 
-/// out = wet out + dry in; `in` NULL: silence.
+/// out = wet out + dry in; `in` NULL: silence.  Where the weights are those of a node at rest, a
+/// sample is the output, the input or 0 with its sign, as in a block without weights.
 VECTOR_CLONES static void
 blend(float* const restrict out, const float* const restrict in, const float* const restrict wet,
       const float* const restrict dry, const uint32_t n_frames)
 {
   if (!in) {
     for (uint32_t i = 0; i < n_frames; ++i) {
-      out[i] *= wet[i];
+      out[i] = wet[i] == 0.0F ? 0.0F : wet[i] * out[i];
     }
     return;
   }
   for (uint32_t i = 0; i < n_frames; ++i) {
-    out[i] = wet[i] * out[i] + dry[i] * in[i];
+    const float sum = wet[i] * out[i] + dry[i] * in[i];
+    const float without_in = wet[i] == 0.0F ? 0.0F : wet[i] == 1.0F ? out[i] : sum;
+    const float with_in = wet[i] == 0.0F && dry[i] == 1.0F ? in[i] : sum;
+    out[i] = dry[i] == 0.0F ? without_in : with_in;
   }
 }
 

@@ -38,6 +38,7 @@
 #define WARPRACK_ENGINE_CALLBACK_PERIOD_H
 
 #include "dry_spans.h"
+#include "listener.h"
 #include "midi_queue.h"
 
 #include "engine/base/midi_period.h"

@@ -161,6 +161,30 @@ TEST(the_samples_are_the_same_in_blocks_of_any_size)
   }
 }
 
+TEST_ROWS(zeros_have_the_same_sign_in_blocks_of_any_size, effects)
+{
+  static Output whole;
+  static Output split;
+  static const Change changes[MOST_CHANGES] = { { "bypass", 1.0, 1001 }, { "mute", 1.0, 3013 },
+                                                { "mute", 0.0, 5001 },   { "bypass", 0.0, 7013 },
+                                                { "mute", 1.0, 9001 },   { "mute", 0.0, 11000 } };
+  char text[128];
+  make_noise();
+  for (uint32_t i = 0; i < FRAMES; ++i) { // zeros of both signs
+    in[0][i] = i % 3U ? copysignf(0.0F, in[0][i]) : in[0][i];
+    in[1][i] = copysignf(0.0F, in[1][i]);
+  }
+  snprintf(text, sizeof(text), "x: %s", effects[row]);
+  (void)play(text, 1024U, RIG_BLOCKS, changes, whole);
+  (void)play(text, 64U, RIG_RANDOM, changes, split);
+  for (uint32_t c = 0; c < CHANNELS; ++c) {
+    for (uint32_t i = 0; i < FRAMES; ++i) {
+      ck_assert_msg(signbit(whole[c][i]) == signbit(split[c][i]), "%s: frame %u is %g, and %g",
+                    text, i, (double)whole[c][i], (double)split[c][i]);
+    }
+  }
+}
+
 TEST(a_change_makes_no_click)
 {
   static const Change changes[MOST_CHANGES] = { { "bypass", 1.0, 3000 },

@@ -196,6 +196,7 @@ engine_free(Engine* const engine)
   }
   free(engine->kept);
   free(engine->dry_spans);
+  listener_free(engine->ended_take);
   pthread_mutex_destroy(&engine->pointers_lock);
   pthread_mutex_destroy(&engine->arming_lock);
   if (period_door_is_kept(&engine->door)) {

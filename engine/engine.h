@@ -244,8 +244,8 @@ bool engine_levels(Engine* engine, PortLevels* levels);
 
 /// Take the newest samples of some ports, interleaved, at most max_frames: see listener_take().
 /// *rate_hz receives their rate.  To be called again and again, at least twice a second, with the
-/// same ports; with n 0 to end.  `listener`: 0 to LISTEN_MAX - 1, or LISTEN_TAKE.  [any but rt, one
-/// caller for each listener]
+/// same ports; with n 0 to end.  `listener`: 0 to LISTEN_MAX - 1, or LISTEN_TAKE, which also
+/// returns what came before audio has ended.  [any but rt, one caller for each listener]
 uint32_t engine_listen(Engine* engine, uint32_t listener, const PortRange* ports, float* samples,
                        uint32_t max_frames, double* rate_hz, uint64_t* n_lost);
 

@@ -133,6 +133,8 @@ engine_withdraw_period(Engine* const engine)
     atomic_store(&engine->period, NULL);
     atomic_store(&engine->next_frame, period_next_frame(period)); // final: the door is shut
     period_forget_midi(period);
+    listener_free(engine->ended_take);
+    engine->ended_take = period_take_listener(period, LISTEN_TAKE);
     const PeriodCounts counts = period_counts(period);
     counters_add(period_counters, N_PERIOD_COUNTERS, engine->past.of, counts.of);
     pthread_mutex_unlock(&engine->pointers_lock);
@@ -176,6 +178,22 @@ engine_levels(Engine* const engine, PortLevels* const levels)
   return has_levels;
 }
 
+/// Read what a listener has recorded before audio ended.  Returns 0 if that is read. [pointers_lock
+/// held]
+static uint32_t
+read_ended(Engine* const engine, const PortRange* const ports, float* const samples,
+           const uint32_t max_frames, uint64_t* const n_lost)
+{
+  const uint32_t n = engine->ended_take
+                         ? listener_take(engine->ended_take, ports, samples, max_frames, n_lost)
+                         : 0U;
+  if (!n) {
+    listener_free(engine->ended_take);
+    engine->ended_take = NULL;
+  }
+  return n;
+}
+
 uint32_t
 engine_listen(Engine* const engine, const uint32_t listener, const PortRange* const ports,
               float* const samples, const uint32_t max_frames, double* const rate_hz,
@@ -183,8 +201,11 @@ engine_listen(Engine* const engine, const uint32_t listener, const PortRange* co
 {
   pthread_mutex_lock(&engine->pointers_lock);
   Period* const period = atomic_load(&engine->period);
-  const uint32_t n =
-      period ? period_listen(period, listener, ports, samples, max_frames, n_lost) : 0U;
+  uint32_t n =
+      listener == LISTEN_TAKE ? read_ended(engine, ports, samples, max_frames, n_lost) : 0U;
+  if (!n && period) {
+    n = period_listen(period, listener, ports, samples, max_frames, n_lost);
+  }
   *rate_hz = engine->format.rate_hz;
   pthread_mutex_unlock(&engine->pointers_lock);
   return n;
@@ -195,7 +216,10 @@ engine_listen_start(Engine* const engine, const uint32_t listener)
 {
   pthread_mutex_lock(&engine->pointers_lock);
   const Period* const period = atomic_load(&engine->period);
-  const uint64_t frame = period ? period_listen_start(period, listener) : 0U;
+  const uint64_t frame = listener == LISTEN_TAKE && engine->ended_take
+                             ? listener_start(engine->ended_take)
+                         : period ? period_listen_start(period, listener)
+                                  : 0U;
   pthread_mutex_unlock(&engine->pointers_lock);
   return frame;
 }

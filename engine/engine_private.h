@@ -71,6 +71,7 @@ struct Engine {
   PeriodCounts past;    ///< Counters of past periods; offline, of all blocks
 
   DrySpans* dry_spans;          ///< Of all periods
+  Listener* ended_take;         ///< LISTEN_TAKE of the last period, until all is read; NULL: none
   PeriodDoor door;              ///< Shut while there is no period
   _Atomic uint32_t process_out; ///< Channels that engine_process() writes
   _Atomic(Period*) period; ///< NULL while disarmed, and offline; withdrawn under `pointers_lock`

@@ -133,6 +133,10 @@ uint32_t period_listen(Period* period, uint32_t listener, const PortRange* ports
 /// Frame time of the first frame of these ports that period_listen() has returned. [as that]
 uint64_t period_listen_start(const Period* period, uint32_t listener);
 
+/// Take a listener out of a period, with what it has recorded; the caller frees it.  NULL if it was
+/// never used. [after the last period]
+Listener* period_take_listener(Period* period, uint32_t listener);
+
 /// True once a period had MIDI. [any]
 bool period_has_midi(const Period* period);
 

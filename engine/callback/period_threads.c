@@ -160,6 +160,12 @@ period_listen_start(const Period* const period, const uint32_t listener)
   return made ? listener_start(made) : 0U;
 }
 
+Listener*
+period_take_listener(Period* const period, const uint32_t listener)
+{
+  return atomic_exchange_explicit(&period->listeners[listener], NULL, memory_order_acquire);
+}
+
 // ---- MIDI ----
 
 bool

@@ -167,6 +167,39 @@ TEST(what_nobody_has_read_before_audio_ends_is_kept_or_counted)
   end(playing);
 }
 
+TEST(the_input_of_a_take_is_kept_when_audio_ends)
+{
+  const Playing playing = begin(1U, 64U);
+  const PortRange ports = { .n = 1U };
+  static float samples[FRAMES];
+  double rate_hz = 0.0;
+  uint64_t n_lost = 0;
+  const uint32_t n_played = FRAMES / 64U * 64U;
+  Engine* const engine = playing.engine;
+  for (uint32_t i = 0; i < FRAMES; ++i) {
+    in[i] = (float)i / FRAMES;
+  }
+  for (uint32_t round = 0; round < 2U; ++round) {
+    ck_assert_uint_eq(
+        engine_listen(engine, LISTEN_TAKE, &ports, samples, FRAMES, &rate_hz, &n_lost), 0U);
+    const uint64_t start = engine_frame_now(engine);
+    play(engine, 64U, 0U);
+    engine_disarm(engine);
+    if (round) { // read after the audio has begun again
+      OK(engine_arm(engine, RATE, 64U, 1U, 1U, &error));
+    }
+    ck_assert_uint_eq(
+        engine_listen(engine, LISTEN_TAKE, &ports, samples, FRAMES, &rate_hz, &n_lost), n_played);
+    ck_assert_uint_eq(engine_listen_start(engine, LISTEN_TAKE), start);
+    ck_assert(!memcmp(samples, in, n_played * sizeof(float)));
+    if (!round) {
+      OK(engine_arm(engine, RATE, 64U, 1U, 1U, &error));
+    }
+  }
+  ck_assert_uint_eq(n_lost, 0U);
+  end(playing);
+}
+
 TEST(invalid_reports_do_not_hold_up_their_reader)
 {
   const Playing playing = begin(1U, 64U);

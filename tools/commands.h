@@ -32,6 +32,10 @@ const Command* const* program_commands(uint32_t* n_commands);
 /// Find a subcommand by name; NULL if there is none.
 const Command* program_command(const char* name);
 
+/// The commit from which the program was built, with "-dirty" if files differed from it; or
+/// "unknown commit".  Defined in the program only.
+extern const char program_commit[];
+
 /// Print "warprack NAME: text" to stderr.  Returns the exit code of the error's status.
 int command_fail(const Command* command, const Error* error);
 

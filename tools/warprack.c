@@ -85,7 +85,7 @@ find_command(const int argc, char** const argv)
 static int
 print_version(void)
 {
-  printf(PROGRAM_NAME " " WARPRACK_VERSION "\n%s", license);
+  printf(PROGRAM_NAME " " WARPRACK_VERSION " (%s)\n%s", program_commit, license);
   return EXIT_SUCCESS;
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// bench iir: measures four second-order filters on noise in memory, on one thread, in comparison
-// with SciPy.
+// bench iir: measures second-order filters on noise in memory, on one thread, in comparison with
+// SciPy.
 //
 // Butterworth highpass 1000 Hz and lowpass 5000 Hz, Chebyshev 1 (0.1 dB) highpass 1500 Hz and
-// lowpass 1800 Hz: the chain of torchfx's published figures.  This benchmark runs them as four
-// effects, block by block: as one chain, as the engine does with neighbouring nodes
-// (dsp_cpu/stage_chain.h), and node by node through FxInfo.run.  SciPy runs one call of sosfilt
-// with four sections on whole channels (tools/bench/sosfilt_peer.py).  They alternate.
+// lowpass 1800 Hz: the chain of torchfx's published figures; --filters takes more or fewer of them
+// in turn.  This benchmark runs them as effects, block by block: as one chain, as the engine does
+// with neighbouring nodes (dsp_cpu/stage_chain.h), and node by node through FxInfo.run.  SciPy runs
+// one call of sosfilt with all sections on whole channels (tools/bench/sosfilt_peer.py).  They
+// alternate.
 
 #include "bench.h"
 
@@ -23,23 +24,24 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define N_FILTERS  4U
-#define NODE_ENDS  15U // each filter rounds its output to float
-#define MAX_ROUNDS 50U
-#define ALIGNMENT  64U
-#define HUGE_PAGE  (2UL << 20U)
+#define N_KINDS     4U // of filters
+#define MAX_FILTERS 8U
+#define MAX_ROUNDS  50U
+#define ALIGNMENT   64U
+#define HUGE_PAGE   (2UL << 20U)
 
 static int iir_run(int argc, char** argv);
 
 const Bench bench_iir = {
   .name = "bench iir",
   .usage = "[options]",
-  .summary = "Time four filters on many channels, compared with SciPy's sosfilt",
+  .summary = "Time filters on many channels, compared with SciPy's sosfilt",
   .run = iir_run,
 };
 
 typedef struct IirArgs {
   int64_t n_channels; ///< 0: usual_counts
+  int64_t n_filters;
   int64_t block_frames, n_rounds;
   double seconds, rate_hz;
   const char* python;
@@ -47,14 +49,14 @@ typedef struct IirArgs {
   bool json;
 } IirArgs;
 
-/// One filter of the chain.
+/// One kind of filter.
 typedef struct Link {
   const char* effect;
   double frequency_hz;
   const char* type;
 } Link;
 
-static const Link chain[N_FILTERS] = {
+static const Link kinds[N_KINDS] = {
   { "highpass", 1000.0, "butterworth" },
   { "lowpass", 5000.0, "butterworth" },
   { "highpass", 1500.0, "chebyshev1" },
@@ -65,26 +67,26 @@ static const uint32_t usual_counts[] = { 1, 2, 8 }; // of channels
 
 /// The chain, for planar signals [n_channels][n_frames].
 typedef struct Rig {
-  uint32_t n_channels, block_frames;
+  uint32_t n_channels, n_filters, block_frames;
   size_t n_frames;
   float* noise;
   float* result;
   float* rows[2]; ///< [n_channels][block_frames] between two filters
-  const FxInfo* fx[N_FILTERS];
-  void* nodes[N_FILTERS];
-  void* states[N_FILTERS][FX_MAX_CHANNELS];
+  const FxInfo* fx[MAX_FILTERS];
+  void* nodes[MAX_FILTERS];
+  void* states[MAX_FILTERS][FX_MAX_CHANNELS];
   const float* ins[FX_MAX_CHANNELS];
   float* outs[FX_MAX_CHANNELS];
   FxUnit units[FX_MAX_CHANNELS];
   const CascadeKernel* kernel;
-  CascadeRow* sections[FX_MAX_CHANNELS][N_FILTERS];
+  CascadeRow* sections[FX_MAX_CHANNELS][MAX_FILTERS];
   CascadeJob jobs[FX_MAX_CHANNELS];
 } Rig;
 
 static void
 rig_free(Rig* const rig)
 {
-  for (uint32_t k = 0; k < N_FILTERS && rig->nodes[k]; ++k) {
+  for (uint32_t k = 0; k < rig->n_filters && rig->nodes[k]; ++k) {
     rig->fx[k]->destroy(rig->nodes[k]);
     for (uint32_t c = 0; c < rig->n_channels; ++c) {
       free(rig->states[k][c]);
@@ -128,16 +130,17 @@ choice_index(const FxParam* const param, const char* const name)
 static Status
 add_filter(Rig* const rig, const uint32_t k, const double rate_hz, Error* const error)
 {
-  const FxInfo* const fx = rig->fx[k] = fx_find(chain[k].effect);
+  const Link* const kind = &kinds[k % N_KINDS];
+  const FxInfo* const fx = rig->fx[k] = fx_find(kind->effect);
   double values[16];
   for (uint32_t p = 0; p < fx->n_params; ++p) {
     values[p] = fx->params[p].initial;
   }
   const int type = fx_param_find(fx, "type");
-  values[fx_param_find(fx, "frequency")] = chain[k].frequency_hz;
+  values[fx_param_find(fx, "frequency")] = kind->frequency_hz;
   values[fx_param_find(fx, "order")] = 2.0;
   values[fx_param_find(fx, "ripple")] = 0.1;
-  values[type] = choice_index(&fx->params[type], chain[k].type);
+  values[type] = choice_index(&fx->params[type], kind->type);
 
   const FxSetup setup = { .rate_hz = rate_hz,
                           .max_block_frames = rig->block_frames,
@@ -173,6 +176,7 @@ rig_new(Rig* const rig, const IirArgs* const args, const uint32_t n_channels, Er
   memset(rig, 0, sizeof(*rig));
   rig->kernel = cascade_kernels(&n_kernels)[0];
   rig->n_channels = n_channels;
+  rig->n_filters = (uint32_t)args->n_filters;
   rig->block_frames = (uint32_t)args->block_frames;
   rig->n_frames = (size_t)(args->seconds * args->rate_hz);
   rig->noise = new_rows(rig, rig->n_frames);
@@ -183,7 +187,7 @@ rig_new(Rig* const rig, const IirArgs* const args, const uint32_t n_channels, Er
   if (!rig->noise || !rig->result || !rig->rows[0] || !rig->rows[1]) {
     status = error_set(error, STATUS_NO_MEM, "out of memory");
   }
-  for (uint32_t k = 0; !status && k < N_FILTERS; ++k) {
+  for (uint32_t k = 0; !status && k < rig->n_filters; ++k) {
     status = add_filter(rig, k, args->rate_hz, error);
   }
   if (status) {
@@ -214,11 +218,16 @@ run_filter(Rig* const rig, const uint32_t k, const float* const in, const size_t
 static void
 run_nodes(Rig* const rig, const size_t first, const uint32_t n)
 {
-  const size_t block = rig->block_frames;
-  run_filter(rig, 0, rig->noise + first, rig->n_frames, rig->rows[0], block, n);
-  run_filter(rig, 1, rig->rows[0], block, rig->rows[1], block, n);
-  run_filter(rig, 2, rig->rows[1], block, rig->rows[0], block, n);
-  run_filter(rig, 3, rig->rows[0], block, rig->result + first, rig->n_frames, n);
+  const float* in = rig->noise + first;
+  size_t in_stride = rig->n_frames;
+  for (uint32_t k = 0; k < rig->n_filters; ++k) {
+    const bool is_last = k + 1U == rig->n_filters;
+    float* const out = is_last ? rig->result + first : rig->rows[k % 2U];
+    const size_t out_stride = is_last ? rig->n_frames : rig->block_frames;
+    run_filter(rig, k, in, in_stride, out, out_stride, n);
+    in = out;
+    in_stride = out_stride;
+  }
 }
 
 /// Run n frames from frame `first` on through all filters together.
@@ -229,7 +238,8 @@ run_chain(Rig* const rig, const size_t first, const uint32_t n)
     const size_t at = c * rig->n_frames + first;
     rig->jobs[c] = (CascadeJob){ rig->sections[c], rig->noise + at, rig->result + at };
   }
-  rig->kernel->run(rig->jobs, rig->n_channels, (CascadeForm){ N_FILTERS, NODE_ENDS }, n);
+  const uint32_t ends = (1U << rig->n_filters) - 1U; // each filter rounds its output to float
+  rig->kernel->run(rig->jobs, rig->n_channels, (CascadeForm){ rig->n_filters, ends }, n);
 }
 
 /// Measure the time of the whole signal, in seconds.
@@ -251,8 +261,8 @@ peer_time(const IirArgs* const args, const uint32_t n_channels, double* const fl
           double* const double_seconds)
 {
   char command[1024];
-  const int length = snprintf(command, sizeof(command), "'%s' '%s' %.9g %u", args->python,
-                              args->peer, args->seconds, n_channels);
+  const int length = snprintf(command, sizeof(command), "'%s' '%s' %.9g %u %u", args->python,
+                              args->peer, args->seconds, n_channels, (uint32_t)args->n_filters);
   FILE* const pipe = length < (int)sizeof(command) ? popen(command, "r") : NULL;
   if (!pipe) {
     return false;
@@ -323,8 +333,9 @@ report(const IirArgs* const args, const Result* const results, const uint32_t n_
                                                     args->seconds, "block_frames",
                                                     (json_int_t)args->block_frames, "rows", rows));
   }
-  printf("%.0f s of noise, %.0f Hz, blocks of %lld frames; median of %lld rounds\n\n",
-         args->seconds, args->rate_hz, (long long)args->block_frames, (long long)args->n_rounds);
+  printf("%lld filters, %.0f s of noise, %.0f Hz, blocks of %lld frames; median of %lld rounds\n\n",
+         (long long)args->n_filters, args->seconds, args->rate_hz, (long long)args->block_frames,
+         (long long)args->n_rounds);
   printf("channels\n");
   for (uint32_t r = 0; r < n_results; ++r) {
     print_row("warprack", args, &results[r], results[r].chain);
@@ -344,7 +355,8 @@ report(const IirArgs* const args, const Result* const results, const uint32_t n_
 static int
 iir_run(const int argc, char** const argv)
 {
-  IirArgs args = { .block_frames = 1024,
+  IirArgs args = { .n_filters = N_KINDS,
+                   .block_frames = 1024,
                    .n_rounds = 5,
                    .seconds = 180.0,
                    .rate_hz = 44100.0, // as in the peer
@@ -354,6 +366,7 @@ iir_run(const int argc, char** const argv)
   const Option table[] = {
     { "block",    'b', OPTION_INTEGER, "N",    1,    FX_MAX_BLOCK, .to.integer = &args.block_frames, .help = "Frames per block, default 1024" },
     { "channels", 'c', OPTION_INTEGER, "N",    1, FX_MAX_CHANNELS, .to.integer = &args.n_channels,   .help = "Channels, default 1, 2 and 8 in turn" },
+    { "filters",  'f', OPTION_INTEGER, "N",    1,     MAX_FILTERS, .to.integer = &args.n_filters,    .help = "Filters one after another, default 4" },
     { "json",     'j', OPTION_FLAG,                                .to.flag = &args.json,            .help = "Print JSON" },
     { "peer",     0,   OPTION_TEXT,    "FILE",                     .to.text = &args.peer,            .help = "Script of the SciPy side, default tools/bench/sosfilt_peer.py" },
     { "python",   0,   OPTION_TEXT,    "FILE",                     .to.text = &args.python,          .help = "Python interpreter with SciPy, default /usr/bin/python3" },

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One round of `warprack bench iir` in SciPy: prints the seconds in float32 and in float64.
 
-    sosfilt_peer.py SECONDS CHANNELS
+    sosfilt_peer.py SECONDS CHANNELS FILTERS
 
-The four filters are one cascade of four sections in one call of sosfilt over contiguous channels:
-SciPy's fastest way. The creation of noise and filters is not timed. """
+The filters are the sections of one cascade, in one call of sosfilt over contiguous channels: SciPy's fastest way. The
+creation of noise and filters is not timed. """
 
 import sys
 import time
@@ -23,7 +23,7 @@ SOS = np.concatenate([
 
 
 def seconds(dtype, noise):
-    sos = SOS.astype(dtype)
+    sos = np.resize(SOS, (int(sys.argv[3]), 6)).astype(dtype)
     noise = noise.astype(dtype)
     start = time.perf_counter()
     signal.sosfilt(sos, noise)

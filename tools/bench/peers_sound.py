@@ -93,7 +93,7 @@ def filtered(file, tap_files, seconds):
     return samples
 
 
-def oaconvolve_seconds(file, tap_files, merged=False):
+def oaconvolve_seconds(file, tap_files, merged):
     """SciPy's fastest way in float32, without reading and writing.  merged: all filters in one."""
     samples = np.ascontiguousarray(read(file).T, dtype=np.float32)
     taps = [np.loadtxt(taps) for taps in tap_files]

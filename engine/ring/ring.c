@@ -57,11 +57,14 @@ time_left(const uint64_t began, const uint64_t timeout_ns)
   return passed < timeout_ns ? timeout_ns - passed : 0;
 }
 
-/// Spin until ready(ring, sequence), for at most `spin_ns`.
+/// Spin until ready(ring, sequence), for at most `spin_ns`; 0: do not even check.
 static bool
 spin_until(Ring* const ring, bool (*const ready)(Ring*, uint64_t), const uint64_t sequence,
            const uint64_t spin_ns)
 {
+  if (!spin_ns) {
+    return false;
+  }
   const uint64_t began = time_now_ns();
   do {
     for (uint32_t i = 0; i < PAUSES_PER_CHECK; ++i) {

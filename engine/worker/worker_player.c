@@ -12,8 +12,7 @@
 // Before it sleeps, the player spins this long for the next block.  A longer spin would starve
 // other threads on a machine with few cores.
 #define SPIN_NS    50000U
-#define LONG_WAITS 16U                // in a row, after which it does not spin
-#define SLEEP_NS   (100U * NS_PER_MS) // longest sleep without a wake
+#define LONG_WAITS 16U // in a row, after which it does not spin
 
 static void
 begin_slot(Worker* const worker, const uint64_t sequence)
@@ -72,13 +71,14 @@ end_slot(Worker* const worker)
 }
 
 /// Wait for the next block.  Spins only while some of the last waits were short: a spin before a
-/// long one costs processor time, and delays the driver's thread if it needs the same core.
+/// long one costs processor time, and delays the driver's thread if it needs the same core.  The
+/// sleep has no limit: a timer would cost 1 us in each block.
 static bool
 wait_for_block(Worker* const worker, uint64_t* const sequence)
 {
   const uint64_t began_ns = time_now_ns();
   const uint64_t spin_ns = worker->n_long_waits < LONG_WAITS ? SPIN_NS : 0U;
-  const bool has_block = ring_wait_take(worker->ring, spin_ns, SLEEP_NS, sequence);
+  const bool has_block = ring_wait_take(worker->ring, spin_ns, UINT64_MAX, sequence);
   const bool is_short = time_now_ns() - began_ns <= SPIN_NS;
   worker->n_long_waits = is_short ? 0U : worker->n_long_waits + (worker->n_long_waits < LONG_WAITS);
   return has_block;

@@ -195,6 +195,9 @@ request_reload(Live* const live, const uint64_t now_ns)
 static void
 poll_checks(Live* const live, const uint64_t now_ns)
 {
+  if (!live_checks_are_busy(&live->checks)) {
+    return;
+  }
   EngineStatus status;
   EngineConfig engine = live->config->engine;
   engine_status(live->engine, &status);

@@ -29,6 +29,15 @@ live_checks_want(LiveChecks* const checks, const char* const text, Error* const 
 }
 
 bool
+live_checks_are_busy(LiveChecks* const checks)
+{
+  pthread_mutex_lock(&checks->lock);
+  const bool is_busy = checks->is_busy;
+  pthread_mutex_unlock(&checks->lock);
+  return is_busy;
+}
+
+bool
 live_checks_take(LiveChecks* const checks, char** const lines, Error* const why)
 {
   pthread_mutex_lock(&checks->lock);

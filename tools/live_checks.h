@@ -33,6 +33,9 @@ void live_checks_init(LiveChecks* checks);
 /// Request a check.  STATUS_LIMIT while there is another one. [control]
 NODISCARD Status live_checks_want(LiveChecks* checks, const char* text, Error* error);
 
+/// True while a check is requested or runs, and until its result is taken. [any]
+bool live_checks_are_busy(LiveChecks* checks);
+
 /// Take the result of a check: returns false until there is one.  The caller frees `lines`; NULL:
 /// it has failed, and `why` says why. [control]
 bool live_checks_take(LiveChecks* checks, char** lines, Error* why);

@@ -97,6 +97,9 @@ void
 service_poll(Service* const service, const VitalSigns* const signs, const char* const driver,
              const IoStatus* const io, const EngineStatus* const engine, const uint64_t now_ns)
 {
+  if (service->socket.fd < 0) {
+    return;
+  }
   feed_watchdog(service, signs, now_ns);
   char text[192];
   if (io->state == IO_STATE_RUNNING) {

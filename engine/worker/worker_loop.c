@@ -19,8 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// Ten times a second: the status has changed each time while audio runs, and wakes the server.
-#define STATUS_EVERY_NS (100U * NS_PER_MS)
+// Four times a second: the status has changed each time while audio runs, and wakes the server.
+#define STATUS_EVERY_NS (250U * NS_PER_MS)
 
 // The times of the nodes: reading them takes about 4 us per node.
 #define PLACES_EVERY_NS (5U * NS_PER_S)

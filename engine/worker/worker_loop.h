@@ -4,7 +4,7 @@
    Worker's events back.
 
    One thread receives and replies; the worker's threads send their own events.  The first thread
-   also sends the status if it has changed, ten times a second; during ARM and DISARM it does
+   also sends the status if it has changed, four times a second; during ARM and DISARM it does
    not.
 */
 #ifndef WARPRACK_ENGINE_WORKER_WORKER_LOOP_H

@@ -295,7 +295,7 @@ TEST(places_come_again_for_the_times_of_their_nodes)
   stop(&rig);
 }
 
-TEST(reports_come_at_most_twenty_times_a_second)
+TEST(reports_come_at_most_four_times_a_second)
 {
   Rig rig;
   start_ready(&rig);
@@ -303,7 +303,7 @@ TEST(reports_come_at_most_twenty_times_a_second)
   const uint64_t began = time_now_ns();
   SCOPED_RING Ring* ring = new_ring();
   arm(&rig, ring);
-  while (rig.n_received[WIRE_STATUS] < 10U) { // each block changes it; the time limit ends this
+  while (rig.n_received[WIRE_STATUS] < 5U) { // each block changes it; the time limit ends this
     struct pollfd there = { .fd = wire_fd(rig.wire), .events = POLLIN };
     play(ring, 0.0F);
     if (poll(&there, 1, 2) == 1) {
@@ -312,8 +312,8 @@ TEST(reports_come_at_most_twenty_times_a_second)
       ++rig.n_received[rig.last.kind];
     }
   }
-  const uint64_t periods = (time_now_ns() - began) / 50000000U;
-  ck_assert_msg(periods >= 10U - 2U, "10 in %u periods", (unsigned)periods); // one comes at ARMED
+  const uint64_t periods = (time_now_ns() - began) / 250000000U;
+  ck_assert_msg(periods >= 5U - 2U, "5 in %u periods", (unsigned)periods); // one comes at ARMED
   stop(&rig);
 }
 

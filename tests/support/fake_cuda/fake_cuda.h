@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FAKE_MEMORY_BYTES   ((size_t)64 << 20U) // memory of the device
+#define FAKE_MEMORY_BYTES   ((size_t)128 << 20U) // memory of the device
 #define FAKE_CAPABILITY     90U
 #define FAKE_DRIVER_VERSION 13000U
 #define FAKE_WORDLESS       (CUresult)9000 // an error for which the driver returns NULL as its text
@@ -101,8 +101,8 @@ typedef struct FakeOp {
   bool is_done;
 } FakeOp;
 
-/// Operation number `index` since the reset, in the order of the calls; and the number of
-/// operations.
+/// Operation number `index` since the reset, in the order of the calls, one of the last 8,192; and
+/// the number of operations since the reset.
 const FakeOp* fake_op(uint32_t index);
 uint32_t fake_n_ops(void);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define MAX_RANGES    1024U
-#define MAX_FUNCTIONS 32U
+#define MAX_FUNCTIONS 64U
 
 struct CUctx_st {
   char nothing;

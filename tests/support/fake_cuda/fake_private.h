@@ -89,6 +89,7 @@ void fake_finish(uint32_t index);
 void fake_finish_in_time(uint32_t index);
 
 FakeWork* fake_work(uint32_t index);
+bool fake_is_done(uint32_t index);
 
 const FakeFunction* fake_function(CUfunction function);
 FakeFunction* fake_find_function(const char* name);

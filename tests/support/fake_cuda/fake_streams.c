@@ -194,9 +194,8 @@ cuStreamQuery(const CUstream cu_stream)
   if (cu_stream->last != FAKE_NOTHING) {
     fake_ask(cu_stream->last);
   }
-  return cu_stream->last == FAKE_NOTHING || fake_work(cu_stream->last)->op.is_done
-             ? CUDA_SUCCESS
-             : CUDA_ERROR_NOT_READY;
+  return cu_stream->last == FAKE_NOTHING || fake_is_done(cu_stream->last) ? CUDA_SUCCESS
+                                                                          : CUDA_ERROR_NOT_READY;
 }
 
 CUresult CUDAAPI

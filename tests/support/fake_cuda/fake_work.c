@@ -17,9 +17,10 @@ typedef struct Deps {
   uint32_t index[MAX_DEPS];
 } Deps;
 
+// The last operations, in a ring: number n is in place n % MAX_WORKS.  Older ones are done.
 static FakeWork works[MAX_WORKS];
 static Deps deps[MAX_WORKS];
-static uint32_t n_works;
+static uint32_t n_works; ///< Since the reset
 static bool is_held;
 static uint32_t n_unready; ///< Queries in a row of a stream that was not ready
 static bool is_late;       ///< Kernels that wait for the host give up
@@ -33,11 +34,33 @@ fake_give_up(const char* const reason)
 
 // Operations and dependencies
 
+/// Number of the oldest operation in the ring.
+static uint32_t
+oldest(void)
+{
+  return n_works > MAX_WORKS ? n_works - MAX_WORKS : 0U;
+}
+
+FakeWork*
+fake_work(const uint32_t index)
+{
+  if (index < oldest() || index >= n_works) {
+    fake_give_up("no such operation any more");
+  }
+  return &works[index % MAX_WORKS];
+}
+
+bool
+fake_is_done(const uint32_t index)
+{
+  return index < oldest() || fake_work(index)->op.is_done;
+}
+
 void
 fake_add_dep(const uint32_t index, const uint32_t before)
 {
-  Deps* const known = &deps[index];
-  if (before == FAKE_NOTHING) {
+  Deps* const known = &deps[index % MAX_WORKS];
+  if (before == FAKE_NOTHING || before < oldest()) {
     return;
   }
   if (known->n == MAX_DEPS) {
@@ -49,11 +72,12 @@ fake_add_dep(const uint32_t index, const uint32_t before)
 uint32_t
 fake_add_work(const FakeWork* const work)
 {
-  if (n_works == MAX_WORKS) {
-    fake_give_up("too many operations");
+  const uint32_t place = n_works % MAX_WORKS;
+  if (n_works >= MAX_WORKS && !works[place].op.is_done) {
+    fake_give_up("too many operations at once");
   }
-  works[n_works] = *work;
-  deps[n_works].n = 0;
+  works[place] = *work;
+  deps[place].n = 0;
   return n_works++;
 }
 
@@ -112,16 +136,17 @@ run_copy(const FakeWork* const work)
 void
 fake_finish(const uint32_t index)
 {
-  FakeWork* const work = &works[index];
-  if (work->op.is_done || fake_is_lost()) {
+  if (fake_is_done(index) || fake_is_lost()) {
     return;
   }
-  for (uint32_t d = 0; d < deps[index].n; ++d) {
-    fake_finish(deps[index].index[d]);
+  FakeWork* const work = fake_work(index);
+  const Deps* const before = &deps[index % MAX_WORKS];
+  for (uint32_t d = 0; d < before->n; ++d) {
+    fake_finish(before->index[d]);
   }
   bool may_run = !fake_is_lost() && is_ready(work); // lost: one of the dependencies failed
-  for (uint32_t d = 0; d < deps[index].n; ++d) {
-    may_run = may_run && works[deps[index].index[d]].op.is_done;
+  for (uint32_t d = 0; d < before->n; ++d) {
+    may_run = may_run && fake_is_done(before->index[d]);
   }
   if (!may_run) {
     return;
@@ -161,17 +186,11 @@ void
 fake_ask(const uint32_t index)
 {
   fake_enqueued(index);
-  n_unready = works[index].op.is_done ? 0U : n_unready + 1U;
+  n_unready = fake_is_done(index) ? 0U : n_unready + 1U;
   if (n_unready == MANY_QUERIES && !is_held) {
     n_unready = 0;
     fake_finish_in_time(index);
   }
-}
-
-FakeWork*
-fake_work(const uint32_t index)
-{
-  return &works[index];
 }
 
 void
@@ -191,7 +210,7 @@ void
 fake_run_all(void)
 {
   FAKE_LOCK();
-  for (uint32_t w = 0; w < n_works; ++w) {
+  for (uint32_t w = oldest(); w < n_works; ++w) {
     fake_finish(w);
   }
 }
@@ -200,7 +219,7 @@ void
 fake_let_time_pass(void)
 {
   FAKE_LOCK();
-  for (uint32_t w = 0; w < n_works; ++w) {
+  for (uint32_t w = oldest(); w < n_works; ++w) {
     fake_finish_in_time(w);
   }
 }
@@ -221,7 +240,7 @@ fake_work_reset(void)
 const FakeOp*
 fake_op(const uint32_t index)
 {
-  return &works[index].op;
+  return &fake_work(index)->op;
 }
 
 uint32_t
@@ -233,8 +252,8 @@ fake_n_ops(void)
 uint32_t
 fake_find(const uint32_t launch, const FakeKind kind, const char* const kernel, uint32_t nth)
 {
-  for (uint32_t w = 0; w < n_works; ++w) {
-    const FakeOp* const op = &works[w].op;
+  for (uint32_t w = oldest(); w < n_works; ++w) {
+    const FakeOp* const op = fake_op(w);
     if (op->launch == launch && op->kind == kind &&
         (!kernel || (op->kernel && !strcmp(op->kernel, kernel))) && nth-- == 0U) {
       return w;
@@ -246,8 +265,9 @@ fake_find(const uint32_t launch, const FakeKind kind, const char* const kernel, 
 bool
 fake_waits(const uint32_t later, const uint32_t sooner)
 {
-  for (uint32_t d = 0; d < deps[later].n; ++d) {
-    const uint32_t before = deps[later].index[d];
+  const Deps* const known = &deps[later % MAX_WORKS];
+  for (uint32_t d = 0; d < known->n; ++d) {
+    const uint32_t before = known->index[d];
     if (before == sooner || (before > sooner && fake_waits(before, sooner))) {
       return true;
     }

@@ -11,10 +11,6 @@
 
 #include <stdlib.h>
 
-static const Format format = { .rate_hz = 48000.0,
-                               .block_frames = STAGE_BENCH_BLOCK,
-                               .n_in = STAGE_BENCH_CHANNELS };
-
 static void
 nothing(void* const* const params, const uint32_t n_groups, const uint32_t group_size)
 {
@@ -36,6 +32,37 @@ begin_stage(void* const* const params, const uint32_t n_groups, const uint32_t g
   ck_assert_uint_le(n_apply_groups, n_groups);
 }
 
+// Kernels with the arguments STAGE_ARGS (dsp_gpu/kernels/stage.h).
+static const char* const stage_kernels[] = {
+  "stage_delay",
+  "stage_store",
+  "fx_cascade",
+  "cascade_begin",
+  "cascade_probe",
+  "cascade_starts",
+  "cascade_play",
+  "cascade_end",
+  "fx_compressor",
+  "fx_convolver",
+  "fx_convolver_short",
+  "fx_convolver_end",
+  "fx_convolver_in",
+  "fx_convolver_out",
+  "fx_convolver_products",
+  "fx_delay",
+  "fx_fir",
+  "fx_fir_end",
+  "fx_gain",
+  "fx_gate",
+  "fx_invert",
+  "fx_limiter",
+  "fx_matrix",
+  "fx_pan",
+  "fx_reverb_spread",
+  "fx_reverb_network",
+  "fx_reverb_gather",
+};
+
 void
 stage_bench_prepare(void)
 {
@@ -44,9 +71,9 @@ stage_bench_prepare(void)
   fake_teach("selftest_scale", "ppuu", nothing);
   fake_teach("stage_begin", "pppppuuu", begin_stage);
   fake_teach("stage_end", "ppppppuup", nothing);
-  fake_teach("fx_gain", "ppppppuu", nothing);
-  fake_teach("fx_invert", "ppppppuu", nothing);
-  fake_teach("fx_convolver", "ppppppuu", nothing);
+  for (size_t k = 0; k < ARRAY_LEN(stage_kernels); ++k) {
+    fake_teach(stage_kernels[k], "ppppppuu", nothing);
+  }
   fake_teach_ends();
   fake_teach("warprack_nudge", "", nothing);
 }
@@ -54,23 +81,35 @@ stage_bench_prepare(void)
 void
 stage_bench_furnish(StageBench* const bench)
 {
-  bench->in = planar_noise(STAGE_BENCH_CHANNELS, 2U * STAGE_BENCH_BLOCK, 1U, 0.5);
-  bench->out = planar_silence(STAGE_BENCH_CHANNELS, 2U * STAGE_BENCH_BLOCK);
+  bench->n_channels = bench->n_channels ? bench->n_channels : STAGE_BENCH_CHANNELS;
+  const Format format = { .rate_hz = 48000.0,
+                          .block_frames = STAGE_BENCH_BLOCK,
+                          .n_in = bench->n_channels };
+  bench->in = planar_noise(bench->n_channels, 2U * STAGE_BENCH_BLOCK, 1U, 0.5);
+  bench->out = planar_silence(bench->n_channels, 2U * STAGE_BENCH_BLOCK);
   rack_rig_begin(&bench->rig, bench->device, bench->device, &format, NULL, 0U);
+}
+
+StageBench
+stage_bench_open_wide(const uint32_t n_channels)
+{
+  stage_bench_prepare();
+  StageBench bench = { .n_channels = n_channels };
+  const DeviceChoice choice = {
+    .api = ENGINE_BACKEND_CUDA, .index = 0, .deadline_ns = PATIENT_NS, .keep_awake = true
+  };
+  OK(device_backend_new(&choice, &bench.device, &error));
+  ((Device*)bench.device)->mapped_bytes = SIZE_MAX; // overrides the measured value
+  stage_bench_furnish(&bench);
+  return bench;
 }
 
 StageBench
 stage_bench_open(const bool copies, const uint64_t deadline_ns)
 {
-  stage_bench_prepare();
-  StageBench bench = { .in = NULL };
-  const DeviceChoice choice = {
-    .api = ENGINE_BACKEND_CUDA, .index = 0, .deadline_ns = PATIENT_NS, .keep_awake = true
-  };
-  OK(device_backend_new(&choice, &bench.device, &error));
+  StageBench bench = stage_bench_open_wide(STAGE_BENCH_CHANNELS);
   device_backend_set_deadline(bench.device, deadline_ns); // of the blocks, not of the opening
-  ((Device*)bench.device)->mapped_bytes = copies ? 0U : SIZE_MAX; // overrides the measured value
-  stage_bench_furnish(&bench);
+  ((Device*)bench.device)->mapped_bytes = copies ? 0U : SIZE_MAX;
   return bench;
 }
 
@@ -98,9 +137,9 @@ stage_bench_free(StageBench* const bench)
 void
 stage_bench_begin(StageBench* const bench, const uint32_t block)
 {
-  float* in[STAGE_BENCH_CHANNELS];
-  float* out[STAGE_BENCH_CHANNELS];
-  for (uint32_t c = 0; c < STAGE_BENCH_CHANNELS; ++c) {
+  float* in[FX_MAX_CHANNELS];
+  float* out[FX_MAX_CHANNELS];
+  for (uint32_t c = 0; c < bench->n_channels; ++c) {
     in[c] = bench->in[c] + block % 2U * STAGE_BENCH_BLOCK;
     out[c] = bench->out[c] + block % 2U * STAGE_BENCH_BLOCK;
   }

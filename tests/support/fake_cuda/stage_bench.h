@@ -16,18 +16,22 @@
 typedef struct StageBench {
   Backend* device;
   RackRig rig;
-  float** in;
-  float** out;
+  uint32_t n_channels;   ///< Inputs
+  float** in;            ///< [n_channels][2 * STAGE_BENCH_BLOCK]
+  float** out;           ///< As `in`
   uint32_t first_launch; ///< Number of the graph launch of the first block
 } StageBench;
 
-/// Reset the fake driver and register the kernels.  Disables the cache of modules.
+/// Reset the fake driver and register all kernels.  Disables the cache of modules.
 void stage_bench_prepare(void);
 
 /// Make the signals and the rig, without a rack.  The device must be open.
 void stage_bench_furnish(StageBench* bench);
 
-/// Prepare, open the device and furnish the bench.  With `copies`, blocks are copied to and from
+/// Prepare, open the device and furnish a bench of so many channels, without copies.
+StageBench stage_bench_open_wide(uint32_t n_channels);
+
+/// stage_bench_open_wide() with STAGE_BENCH_CHANNELS.  With `copies`, blocks are copied to and from
 /// the device; without, kernels read and write host memory.
 StageBench stage_bench_open(bool copies, uint64_t deadline_ns);
 

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from xml.sax.saxutils import escape
 
-WIDTH, HEIGHT, LEFT, RIGHT, UPPER, LOWER = 900, 600, 110, 40, 100, 120
+WIDTH, HEIGHT, LEFT, RIGHT, UPPER, LOWER = 900, 600, 140, 60, 100, 120
 COLOURS = ["#c0392b", "#2471a3", "#1e8449", "#7d3c98", "#b9770e"]
 
 
@@ -36,14 +36,14 @@ def draw(file, title, x_name, y_name, lines, remark):
     for y in y_ticks:
         at = place(x_low, y)[1]
         out += [f'<path d="M{LEFT} {at:.1f}H{right}" stroke="#ccc"/>', text(LEFT - 10, at + 7, f"{y:,g}", anchor="end")]
-    last = -math.inf
-    for x in sorted({x for x, _ in points}):
+    last = math.inf
+    for x in sorted({x for x, _ in points}, reverse=True):
         at = place(x, y_ticks[0])[0]
         out.append(f'<path d="M{at:.1f} {UPPER}V{bottom}" stroke="#ddd"/>')
         width = 6.5 * len(f"{x:,g}")  # half of the text's
-        if at - width > last:
+        if at + width < last:
             out.append(text(at, bottom + 28, f"{x:,.0f}"))
-            last = at + width
+            last = at - width
     out += [text((LEFT + right) / 2, bottom + 62, x_name), text(30, (UPPER + bottom) / 2, y_name, more=f'transform="rotate(-90 30 {(UPPER + bottom) / 2})"')]
     across = LEFT
     for colour, (side, line) in zip(COLOURS, lines.items()):

@@ -366,7 +366,7 @@ iir_run(const int argc, char** const argv)
   const Option table[] = {
     { "block",    'b', OPTION_INTEGER, "N",    1,    FX_MAX_BLOCK, .to.integer = &args.block_frames, .help = "Frames per block, default 1024" },
     { "channels", 'c', OPTION_INTEGER, "N",    1, FX_MAX_CHANNELS, .to.integer = &args.n_channels,   .help = "Channels, default 1, 2 and 8 in turn" },
-    { "filters",  'f', OPTION_INTEGER, "N",    1,     MAX_FILTERS, .to.integer = &args.n_filters,    .help = "Filters one after another, default 4" },
+    { "filters",  'f', OPTION_INTEGER, "N",    1,     MAX_FILTERS, .to.integer = &args.n_filters,    .help = "Filters in series, default 4" },
     { "json",     'j', OPTION_FLAG,                                .to.flag = &args.json,            .help = "Print JSON" },
     { "peer",     0,   OPTION_TEXT,    "FILE",                     .to.text = &args.peer,            .help = "Script of the SciPy side, default tools/bench/sosfilt_peer.py" },
     { "python",   0,   OPTION_TEXT,    "FILE",                     .to.text = &args.python,          .help = "Python interpreter with SciPy, default /usr/bin/python3" },

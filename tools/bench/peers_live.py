@@ -80,7 +80,7 @@ class Client:
         return total
 
     def cpu_share(self, seconds):
-        """Processor time in a time that is about `seconds`, divided by that time."""
+        """Processor time divided by the real time, measured for about `seconds`."""
         before, began = self.cpu_ns(), time.monotonic_ns()
         time.sleep(seconds)
         return (self.cpu_ns() - before) / (time.monotonic_ns() - began)
@@ -165,8 +165,8 @@ def ask_until_answered(control, question):
 
 
 def set_us(argv, port, question, setup, packets, answer, seconds=1.0, per_s=30000):
-    """Microseconds of processor time that a server with N_GAINS gains takes for one set in bundles, and how many of how
-    many sets were answered.
+    """Microseconds of processor time that a server with N_GAINS gains takes for one set in bundles; the number of sets
+    that it answered, and the number of all sets.
 
     question: a message that a ready server answers.  setup: a message that makes the gains, if they are not there.  packets: bundles of sets.
     answer: the address of the answer to a set.

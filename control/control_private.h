@@ -53,7 +53,7 @@ typedef struct Saves {
 #define MIDI_VALUES_MAX  1024U
 #define MIDI_RECENTS_MAX 64U
 
-/// A parameter whose value in the document is one that a worker has set by MIDI.
+/// A parameter whose value in the document was set by MIDI, in a worker.
 typedef struct MidiRecent {
   RackUid uid;
   uint32_t param;
@@ -65,7 +65,7 @@ typedef struct MidiValues {
   MidiValue of[MIDI_VALUES_MAX]; ///< [n]
   uint32_t n;
   MidiRecent recents[MIDI_RECENTS_MAX]; ///< Values that were in `of` a moment ago
-  uint32_t next_recent;                 ///< The one that the next takes the place of
+  uint32_t next_recent;                 ///< The one that the next addition replaces
   uint64_t recent_until_ns;             ///< Of the newest one
 } MidiValues;
 

@@ -18,8 +18,8 @@ typedef struct MidiShown {
   uint64_t moved_ns; ///< Time at which the controller has sent it; 0: never
 } MidiShown;
 
-/// An event that a worker sets parameters by, or the control thread if none has; or the end of the
-/// worker that had those before.
+/// An event: a worker sets its parameters, or the control thread if no worker did.  Or QUEUED_END:
+/// the worker that got the events before has ended.
 typedef struct MidiEntry {
   uint64_t frame; ///< Frame time of the event
   QueuedKind kind;
@@ -27,18 +27,18 @@ typedef struct MidiEntry {
   MidiReading readings[MIDI_MAX_READINGS]; ///< [n]
 } MidiEntry;
 
-#define MIDI_LINE_MAX 2048U // events that wait; the callback keeps as many more
+#define MIDI_LINE_MAX 2048U // entries that wait; the queue of the callback has as many more
 
 #define MIDI_MAX_PROGRAMS 64U // program changes that wait for the recalls of their scenes
 
 /// Begins as zeros, and with midi_decoder_init().
 typedef struct MidiState {
   MidiDecoder decoder;            ///< Of what controllers send
-  MidiEntry line[MIDI_LINE_MAX];  ///< [n_line] from `first` on, in a circle: in their order
+  MidiEntry line[MIDI_LINE_MAX];  ///< [n_line] from `first` on, circular: oldest first
   uint32_t first, n_line, n_ends; ///< n_ends: entries with QUEUED_END
   uint64_t run_frame;             ///< A worker has run the events before this frame time
-  uint64_t n_lost;                ///< Events that a worker had, and had not run when it ended
-  bool is_diverted;    ///< The worker that plays gets no events of controllers (period_midi.h)
+  uint64_t n_lost;                ///< Events that a worker got and had not run when it ended
+  bool is_diverted;    ///< The current worker gets no events of controllers (period_midi.h)
   MidiTarget* targets; ///< Of the active document; owned
   MidiTable table;     ///< The same
   MidiShown* shown;    ///< [table.n]

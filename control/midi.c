@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_AT_ONCE 64U   // messages that inform a worker
-#define MOST_READS  16U   // of all reports; a faulty worker may write without an end
+#define MAX_AT_ONCE 64U   // messages of inform_worker() that are sent together
+#define MOST_READS  16U   // calls of reports_read(); a faulty worker may never stop writing
 #define MAX_TAKEN   2048U // events that a round takes
 #define MAX_FED     32U   // sources that get feedback at once: a DIN cable carries 20 in 20 ms
 
@@ -212,7 +212,8 @@ add_entry(MidiState* const midi, const MidiEntry* const entry)
   midi->is_diverted = midi->is_diverted || entry->kind != QUEUED_GIVEN;
 }
 
-/// Let the first events leave, except those that a worker may still run.
+/// Remove the oldest events up to the first one that a worker may still run.  Set the parameters of
+/// those that no worker has run.
 static void
 settle(Control* const control)
 {
@@ -288,7 +289,7 @@ take_events(Control* const control)
   }
 }
 
-/// Send a worker what controllers have sent.  Returns false if there is no room: call it again.
+/// Send the worker what controllers have sent.  Returns false if there is no room: call it again.
 static bool
 inform_worker(Control* const control)
 {
@@ -309,8 +310,7 @@ inform_worker(Control* const control)
   return status != STATUS_LIMIT; // without a worker, the next one is informed
 }
 
-/// If all events have left the line, and their values are sent, let the worker have the next
-/// events.
+/// If no event is in the line, send all values to the worker; then it gets the next events.
 static void
 return_midi(Control* const control)
 {

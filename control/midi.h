@@ -3,11 +3,12 @@
    MIDI in the server: learns a controller for a client, recalls scenes by programs, and sends
    feedback to controllers.  The worker moves the parameters.
 
-   The values of events that no worker has run are set from here.  Events wait in a line, in their
-   order: one leaves when a worker reports that it has run it, or when its worker has ended without,
-   or no worker had it; then it sets its parameters here.  So each event counts once, and later ones
-   after it.  When the line is empty and the worker that plays has all values,
-   and knows what controllers have sent, it gets the next events (engine_return_midi()).
+   The control thread sets the parameters of events that no worker has run.  Events wait in a line,
+   in their order.  An event leaves the line when a worker reports that it has run the event; or
+   when no worker got it, or its worker ended before it ran it: then the control thread sets its
+   parameters.  So each event counts once, and in order.  When the line is empty, the current worker
+   gets all values, and what controllers have sent, and then the next events
+   (engine_return_midi()).
 
    Feedback compares the document with what controllers show, at most once in MIDI_FEED_NS.  So all
    changes reach the controllers: by clients, scenes, undo, other controllers.  A controller that

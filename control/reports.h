@@ -20,8 +20,8 @@ void reports_forget(struct Control* control, RackUid uid, uint32_t param);
 /// The same for all parameters whose value is in the document: it is another one. [control]
 void reports_forget_all(struct Control* control);
 
-/// Returns true if MIDI has set a parameter to a value that the document does not have yet.
-/// [control]
+/// Returns true if MIDI has set a parameter to a value that the document does not have yet; *value
+/// receives it, else it stays. [control]
 bool reports_value(const struct Control* control, RackUid uid, uint32_t param, double* value);
 
 /// Add a value of an event that no worker has run to those that reports_apply() takes into the

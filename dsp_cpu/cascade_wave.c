@@ -44,7 +44,7 @@ typedef struct Course {
   uint32_t lag; ///< Frames of the last section behind the first one
 } Course;
 
-/// A strand is one signal, or two side by side in the same lanes.
+/// A strand is one signal, or two that are interleaved in the same vectors.
 typedef struct Strands {
   uint32_t n_strands; ///< 1; 2 with one wave each
   uint32_t n_signals; ///< Of a strand

@@ -2,8 +2,8 @@
 /**
    Some signals through a cascade, one section per SIMD lane; two signals share a vector.
 
-   Section s works some frames, the skew, behind section s - 1.  The output of a lane moves to the
-   one of the next section and waits there: so neither the move nor the rounding at the end of a
+   Section s works some frames, the skew, behind section s - 1.  The output of a section moves to
+   the lane of the next one and waits there, so neither the move nor the rounding at the end of a
    node lengthens the recurrence, whose latency limits the speed.  At both ends of a call, and of
    every chunk of a long one, there are steps in which only some of the lanes work.  Each lane does
    the operations of filter_job.h in their order.

@@ -266,7 +266,7 @@ rewind_state(const Partition* const p, PartitionState* const s, void* const stat
   }
 }
 
-/// Most inputs sound from the first frames on, so the rest is not read.
+/// Most inputs are not silent in their first frames, and then the rest is not read.
 static bool
 is_silent(const float* const in, const uint32_t n_frames)
 {

@@ -38,7 +38,8 @@ typedef struct PartitionSize {
   uint64_t n_taps;           ///< At least 1
   uint32_t n_in, n_out;      ///< Size of the matrix
   uint32_t max_block_frames; ///< The usual length of a run, in [1, 8192]
-  uint32_t n_states;         ///< That run in turn, if known: many are prefetched from memory
+  uint32_t
+      n_states; ///< That run one after another; if too many for the caches, they are prefetched.  0: not known
 } PartitionSize;
 
 /// Memory of a partition, computed from its size.

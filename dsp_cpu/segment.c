@@ -372,7 +372,8 @@ design_partition(const Segment* const segment, const Design* const design, const
   const double turn_im = sin(angle);
   double re = 1.0 / n_points; // the scale of the transform and its inverse
   double im = 0.0;
-  for (uint32_t k = 0; k < n; ++k) { // the weights of the fold turn; their error stays below 1e-11
+  for (uint32_t k = 0; k < n;
+       ++k) { // each weight of the fold is the last one, turned; the error is below 1e-11
     design->points[2U * k] = taps[k] * re;
     design->points[2U * k + 1U] = taps[k] * im;
     const double next_re = re * turn_re - im * turn_im;

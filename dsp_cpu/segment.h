@@ -53,7 +53,7 @@ typedef struct SegmentSpec {
       taps; ///< [n_in * n_out] responses, from input i to output o at i * n_out + o; borrowed
   uint64_t n_taps;    ///< Taps from here on count as 0
   uint64_t first_tap; ///< First tap of the first partition
-  uint32_t n_states;  ///< That run in turn, if known
+  uint32_t n_states;  ///< As in PartitionSize
   bool at_once;       ///< The caller runs all units of a partition together: units may be large
 } SegmentSpec;
 

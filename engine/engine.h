@@ -117,8 +117,8 @@ NODISCARD Status engine_set(Engine* engine, const ParamMessage* messages, uint32
 
 /// Report that a value which the worker of a ring (EngineReports::ring) has set by MIDI is in the
 /// document: later edits override it, and workers that are started later have it.  If another
-/// worker plays now, as with ring 0, it gets the value.  STATUS_LIMIT if too many messages wait:
-/// then an edit may leave the value as it is, and a new worker does not have it. [control]
+/// worker plays now, or `ring` is 0, the worker gets the value.  STATUS_LIMIT if too many messages
+/// wait: then an edit may leave the value as it is, and a new worker does not have it. [control]
 NODISCARD Status engine_set_midi(Engine* engine, const ParamMessage* value, uint64_t ring);
 
 /// Number of parameters and notes that the worker has not received yet; 0 without a worker or
@@ -140,10 +140,10 @@ bool engine_has_midi(Engine* engine);
 /// (QueuedKind).  After QUEUED_END, engine_reports() has all reports of that worker.
 uint32_t engine_take_midi(Engine* engine, QueuedMidi* came, uint32_t max);
 
-/// What engine_take_midi() has returned is set, and the values are sent: the worker gets the next
-/// events of controllers, unless more have come.  Until then, they come as QUEUED_MISSED: from the
-/// beginning of the audio, after QUEUED_END and after QUEUED_MISSED.  n_lost events are counted,
-/// which a worker had, and had not run when it ended.
+/// Call it when all events of engine_take_midi() have set their parameters and the values are sent:
+/// the worker gets the next events of controllers, unless more have come.  Until this call, from
+/// the start of the audio, QUEUED_END or QUEUED_MISSED on, they come as QUEUED_MISSED.  `n_lost`:
+/// how many of the events a worker got and had not run when it ended; adds them to midi_lost.
 void engine_return_midi(Engine* engine, uint64_t n_lost);
 
 /// Send n MIDI events with the next period: all or none.  Returns false if the driver has no MIDI,
@@ -244,8 +244,8 @@ bool engine_levels(Engine* engine, PortLevels* levels);
 
 /// Take the newest samples of some ports, interleaved, at most max_frames: see listener_take().
 /// *rate_hz receives their rate.  To be called again and again, at least twice a second, with the
-/// same ports; with n 0 to end.  `listener`: 0 to LISTEN_MAX - 1, or LISTEN_TAKE, which also
-/// returns what came before audio has ended.  [any but rt, one caller for each listener]
+/// same ports; with n 0 to end.  `listener`: 0 to LISTEN_MAX - 1, or LISTEN_TAKE, which keeps its
+/// samples when the audio ends, until they are taken.  [any but rt, one caller for each listener]
 uint32_t engine_listen(Engine* engine, uint32_t listener, const PortRange* ports, float* samples,
                        uint32_t max_frames, double* rate_hz, uint64_t* n_lost);
 

@@ -24,7 +24,7 @@
 #endif
 
 #define STACK_TOUCHED_BYTES (256U << 10U) // deeper than any audio path of the program
-#ifdef __SANITIZE_THREAD__                // takes a part of each stack for itself
+#ifdef __SANITIZE_THREAD__                // keeps its data of a thread in the stack
 #define STACK_BYTES (4U << 20U)
 #else
 #define STACK_BYTES (1U << 20U)

@@ -14,16 +14,16 @@
 #define MIDI_QUEUE_EVENTS 2048U // a power of two
 
 typedef enum QueuedKind {
-  QUEUED_GIVEN,  ///< A worker has the event in a block, and runs it unless it ends before
-  QUEUED_MISSED, ///< No worker has it
-  QUEUED_END     ///< No event: the worker that had those before runs no further one
+  QUEUED_GIVEN,  ///< A worker has got the event with a block, and runs it unless it ends before
+  QUEUED_MISSED, ///< No worker has got the event
+  QUEUED_END     ///< No event: the worker that got the events before runs no more of them
 } QueuedKind;
 
 /// An entry of the queue.
 typedef struct QueuedMidi {
-  uint64_t frame;  ///< Frame time; of an event that was given, not before that of its block
+  uint64_t frame;  ///< Frame time; with QUEUED_GIVEN, at least that of its block
   MidiEvent event; ///< Its own frame is 0
-  QueuedKind kind; ///< Of an event that is sent: QUEUED_GIVEN
+  QueuedKind kind; ///< Of an event for a controller: QUEUED_GIVEN
 } QueuedMidi;
 
 /// Begins as zeros.

@@ -143,9 +143,10 @@ bool period_has_midi(const Period* period);
 /// Take at most `max` MIDI events that have come, oldest first. [one thread at a time]
 uint32_t period_take_midi(Period* period, QueuedMidi* came, uint32_t max);
 
-/// All events that were taken are set, and the values sent: the worker gets the next events of
-/// controllers, if no further one has come (period_midi.h).  n_lost events among them were given to
-/// a worker that ended before it ran them: they are counted. [as period_take_midi()]
+/// Call it when the parameters of all events that were taken are set, and the values are sent: if
+/// no further event has come, the worker gets the next events of controllers (period_midi.h).
+/// `n_lost`: how many of those a worker got and had not run when it ended; adds them to midi_lost.
+/// [as period_take_midi()]
 void period_return_midi(Period* period, uint64_t n_lost);
 
 /// Count the events that period_take_midi() has not taken: nobody will. [after the last period]

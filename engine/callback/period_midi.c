@@ -3,7 +3,7 @@
 
 #include "period_midi.h"
 
-/// Queue that a worker has ended, if there is room; else a later call does.
+/// If QUEUED_END is not queued yet, queue it.  If there is no room, a later call tries again.
 static void
 pay_end(PeriodMidi* const midi)
 {
@@ -57,8 +57,8 @@ period_midi_begin(PeriodMidi* const midi, const uint64_t frame, PeriodCounters* 
   take_sent(midi);
 }
 
-/// Let the worker have the next event again, if the control thread has set all before it.  Acquire:
-/// the values are in the ring, and the worker receives them before it runs the event.
+/// End the diversion if the control thread has taken and set all events before.  Acquire: their
+/// values are in the ring, so the worker receives them before it runs the next event.
 static void
 end_diversion(PeriodMidi* const midi)
 {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /**
    MIDI in the callback.  Each event of a period goes two ways: with the block of its frame to the
-   worker, and with its frame time to the control thread, which sets what no worker has run.  What
-   the control thread sends leaves with the next period.
+   worker, and with its frame time to the control thread, which sets the parameters of events that
+   no worker has run.  What the control thread sends leaves with the next period.
 
        driver ─ MidiPeriod::in ─┬─▶ slot of the block ─▶ worker
                                 └─▶ came ─────────────▶ control thread
        driver ◀─ MidiPeriod::out ── sent ◀──────────── control thread
 
-   Each controller event is set once, by the worker or by the control thread, and in order.  When
-   a worker has ended, or has missed an event, events of controllers are diverted: they go to the
-   control thread alone.  It waits for the worker's report of the events before, sets the others,
-   and sends the values to the worker that plays now.  When it has set all that were queued, the
-   worker gets the next event again: after those values, which are in its ring already.  Other
-   events, such as notes, are not diverted.
+   Each event of a controller counts once, in the worker or in the control thread, and in order.
+   When a worker has ended, or could not get an event, further events of controllers are diverted:
+   they go to the control thread only.  It waits until the worker has reported the events that it
+   ran, sets the parameters of the others, and sends the values to the current worker.  When it has
+   done so for all queued events, the worker gets events again.  The values are in its ring before
+   that, so it receives them first.  Other events, such as notes, are not diverted.
 */
 #ifndef WARPRACK_ENGINE_CALLBACK_PERIOD_MIDI_H
 #define WARPRACK_ENGINE_CALLBACK_PERIOD_MIDI_H
@@ -29,9 +29,9 @@ typedef struct PeriodMidi {
   MidiPeriod* now;        ///< [rt] Of this period; NULL: none
   uint32_t next;          ///< [rt] The first event that has not been given to a block
   uint64_t first_frame;   ///< [rt] Frame time of the period
-  bool is_diverted;       ///< [rt] Events of controllers go to the control thread alone
+  bool is_diverted;       ///< [rt] Events of controllers go to the control thread only
   bool is_over;           ///< [rt] The worker of the ring runs no further block
-  bool owes_end;          ///< [rt] The queue had no room for QUEUED_END
+  bool owes_end;          ///< [rt] QUEUED_END is not in the queue yet: it had no room
   _Atomic bool has_out;   ///< Periods have MIDI: what is sent leaves
   _Atomic uint64_t n_set; ///< [control] Entries of `came` that it has taken and set
   MidiQueue came, sent;

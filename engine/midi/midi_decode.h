@@ -99,9 +99,9 @@ REALTIME uint32_t midi_decode(MidiDecoder* decoder, const MidiEvent* event,
 
 #define MIDI_KNOWN_EVENTS (MIDI_CHANNELS * (MIDI_CONTROLLERS + 6U) + 4U * MIDI_NRPN_PLACES)
 
-/// Write what a decoder knows as events: another one that begins with them gives the readings that
-/// this one gives.  Except: on a channel with NRPNs, it does not know their controllers (6, 38, 96
-/// to 101) as 7-bit ones.  Returns the number of events. [any]
+/// Write the state of a decoder as events.  A new decoder that has decoded them gives the same
+/// readings as this one from then on, with one exception: on a channel with NRPNs, it does not know
+/// the controllers 6, 38 and 96 to 101 as 7-bit ones.  Returns the number of events. [any]
 uint32_t midi_decoder_known(const MidiDecoder* decoder, MidiEvent events[MIDI_KNOWN_EVENTS]);
 
 /// The last position of a source; -1: not known.  `n_values` receives the number of its positions.

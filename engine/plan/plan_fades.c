@@ -46,13 +46,14 @@ later(const int64_t a, const int64_t b)
 
 // ---- times ----
 
-/// When the vertices to which a vertex leads need its sound, as times of its input.  For a vertex
-/// of the previous plan, both are its time.
+/// The first and the last of the times at which the input of a vertex would have to begin, so that
+/// its sound reaches each of the next vertices in time.  For a vertex of the previous plan, both
+/// are its time.
 typedef struct Due {
   int64_t first, last;
 } Due;
 
-/// Frames from the input of a connection's source, which is no end of the rack, to its target.
+/// Frames from the input of a connection's source, which is a node, to its target.
 static uint32_t
 way_of(const Plan* const plan, const Link* const link)
 {
@@ -226,7 +227,8 @@ let_die_later(const Graph* const graph, const uint32_t* const order, bool* const
   }
 }
 
-/// True if a fade of a connection may run when those of this plan begin, except after a tail.
+/// True if a fade of a connection may still run when those of this plan begin.  It ignores the
+/// fade of a connection that ends with a tail.
 static bool
 may_run(const Graph* const graph, const PlanLink* const plan_link)
 {
@@ -270,8 +272,9 @@ restart_fades(Graph* const graph, const uint32_t* const order)
 
 // ---- all fades ----
 
-/// True if the sum of fades that still run, and of those of this plan from now on, would move: the
-/// source of one of these still fades in itself, or a node dies while a connection from it fades.
+/// True if the level would move when the fades of this plan begin during those that still run: if
+/// this plan fades a connection whose source still fades in, or if a node dies while a connection
+/// from it fades.
 static bool
 must_wait(const Graph* const graph)
 {

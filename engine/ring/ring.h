@@ -89,9 +89,9 @@ typedef enum MessageKind {
   MESSAGE_NOTES_OFF,   ///< All notes of the node end
   MESSAGE_IN_DOCUMENT, ///< A value that the worker has set by MIDI is in the document: edits that
                        ///< are sent from now on override it
-  MESSAGE_MIDI_FORGET, ///< Forget what MIDI controllers have sent; it follows, as ...
-  MESSAGE_MIDI_KNOWN,  ///< ... messages of controllers, which set nothing: `uid` is the number of
-                       ///< bytes, which are in `param`
+  MESSAGE_MIDI_FORGET, ///< Forget what MIDI controllers have sent; MESSAGE_MIDI_KNOWN follow
+  MESSAGE_MIDI_KNOWN,  ///< A message that a controller has sent, and that sets no parameter any
+                       ///< more: `param` has its bytes, `uid` is their number
   MESSAGE_N_KINDS
 } MessageKind;
 
@@ -119,8 +119,8 @@ typedef enum ReportKind {
   REPORT_NOTE = MESSAGE_NOTE,
   REPORT_NOTES_OFF = MESSAGE_NOTES_OFF,
   REPORT_PLAN,   ///< The worker plays another plan
-  REPORT_EVENTS, ///< The MIDI events before the frame time `message.frame` have been run; what they
-                 ///< have set is in the reports before this one
+  REPORT_EVENTS, ///< All MIDI events before the frame time `message.frame` have been run; the values
+                 ///< that they set are in the reports before this one
   RING_N_REPORT_KINDS
 } ReportKind;
 
@@ -307,8 +307,8 @@ REALTIME bool ring_receive(Ring* ring, ParamMessage* message);
 /// it as lost instead. [player]
 REALTIME void ring_report(Ring* ring, const RingReport* report);
 
-/// Publish the reports since the last call, all at once: if the worker ends before, none of them
-/// was made. [player]
+/// Publish the reports since the last call, all at once: if the worker ends before, the control
+/// thread gets none of them. [player]
 REALTIME void ring_publish_reports(Ring* ring);
 
 /// Number of reports that are not published, at most 2 * RingShape::n_messages. [player]

@@ -12,7 +12,7 @@
        EDIT, SET, SAVE, RESET_LOAD ──────────────────▶ edit(), set(), save(), reset_load()
        ARM + the ring's memfd ───────────────────────▶ ring_attach(), arm()
               ◀───────────────────────────────── ARMED
-              ◀── REPLY, SAVED, CHANGED, STATUS, PLACES, LOST, NOTE   as they come
+              ◀── REPLY, SAVED, CHANGED, STATUS, PLACEMENTS, LOST, NOTE as they come
        DISARM ───────────────────────────────────────▶ disarm()
               ◀────────────────────────────── DISARMED
 

@@ -9,12 +9,12 @@
 // ---- kinds ----
 
 /// Upper bounds of body sizes, a little above the largest body of each kind.
-#define STATUS_BYTES (512U + (uint32_t)sizeof(WorkerStatus) + FX_MAX_CHANNELS * 16U)
-#define TEXT_BYTES   (WIRE_TEXT_BYTES + 128U)
-#define PLACES_BYTES (4U + RACK_MAX_NODES * PLACEMENT_BYTES)
-#define SAVED_BYTES  (TEXT_BYTES + FX_STATE_MAX_BYTES)
-#define FACTS_BYTES  (TEXT_BYTES + FX_MAX_CHANNELS * 16U)
-#define REPLY_BYTES  (FACTS_BYTES + (uint32_t)sizeof(RackRefused))
+#define STATUS_BYTES     (512U + (uint32_t)sizeof(WorkerStatus) + FX_MAX_CHANNELS * 16U)
+#define TEXT_BYTES       (WIRE_TEXT_BYTES + 128U)
+#define PLACEMENTS_BYTES (4U + RACK_MAX_NODES * PLACEMENT_BYTES)
+#define SAVED_BYTES      (TEXT_BYTES + FX_STATE_MAX_BYTES)
+#define FACTS_BYTES      (TEXT_BYTES + FX_MAX_CHANNELS * 16U)
+#define REPLY_BYTES      (FACTS_BYTES + (uint32_t)sizeof(RackRefused))
 
 _Static_assert(SAVED_BYTES + 64U < WIRE_QUEUE_BYTES, "a state fits into the queue");
 
@@ -39,7 +39,7 @@ static const struct {
   [WIRE_SAVED] = { "SAVED", WIRE_SERVER, SAVED_BYTES },
   [WIRE_CHANGED] = { "CHANGED", WIRE_SERVER, FACTS_BYTES },
   [WIRE_STATUS] = { "STATUS", WIRE_SERVER, STATUS_BYTES },
-  [WIRE_PLACEMENTS] = { "PLACES", WIRE_SERVER, PLACES_BYTES },
+  [WIRE_PLACEMENTS] = { "PLACEMENTS", WIRE_SERVER, PLACEMENTS_BYTES },
   [WIRE_LOST] = { "LOST", WIRE_SERVER, 16U },
   [WIRE_NOTE] = { "NOTE", WIRE_SERVER, TEXT_BYTES },
 };

@@ -24,8 +24,8 @@
 REALTIME uint32_t midi_changes(MidiDecoder* decoder, const Plan* plan, const MidiEvent* event,
                                ParamMessage changes[MIDI_MAX_CHANGES], uint32_t* n_left);
 
-/// Take over what MIDI controllers have sent, which the control thread has set: MESSAGE_MIDI_FORGET
-/// or MESSAGE_MIDI_KNOWN, with any content.  Other messages do nothing. [player]
+/// Update a decoder by MESSAGE_MIDI_FORGET or MESSAGE_MIDI_KNOWN, with any content.  Other messages
+/// change nothing. [player]
 REALTIME void midi_take_known(MidiDecoder* decoder, const ParamMessage* message);
 
 #endif

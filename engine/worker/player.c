@@ -68,7 +68,7 @@ player_collect(Player* const player)
   return atomic_exchange_explicit(&player->retired, NULL, memory_order_acquire);
 }
 
-/// Publish the reports of the block that ends before `end`, or of the time since it.
+/// Publish the reports of the block that ends before `end`, and those made since.
 static void
 publish_reports(Player* const player, const uint64_t end)
 {

@@ -16,9 +16,9 @@
    An end whose note has ended earlier is void, and leaves the heap when the heap is full.
 
    MIDI.  An event waits in the heap as a message does.  When its frame has come, it becomes
-   messages for the same frame, by the map of the plan (midi_changes.h).  The reports of a block are
-   published together, before the effects run, which may crash the worker: with REPORT_EVENTS, or
-   none of them.  So the server knows which events a worker has run that has ended.
+   messages for the same frame, by the map of the plan (midi_changes.h).  The player publishes the
+   reports of a block together, with REPORT_EVENTS as the last one, before the effects run, because
+   these may crash the worker.  So the server knows which events a worker ran before it ended.
 */
 #ifndef WARPRACK_ENGINE_WORKER_PLAYER_H
 #define WARPRACK_ENGINE_WORKER_PLAYER_H

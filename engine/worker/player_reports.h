@@ -14,11 +14,11 @@ REALTIME void player_report_plan(Ring* reports, const Plan* plan, uint64_t frame
 /// Likewise: that a message applies from a frame on. [player]
 REALTIME void player_report_message(Ring* reports, const WaitingMessage* entry, uint64_t frame);
 
-/// Publish the reports of a block that ends before `end`, and if MIDI events were run in it, that
-/// all before `end` have been.  If changes of the block follow in the next one, so do its reports,
-/// because some of these changes may be a part of an event; while they are few, so that none gets
-/// lost.  Returns true if MIDI events are still to be reported as run.  Does nothing if `reports`
-/// is NULL. [player]
+/// Publish the reports of a block that ends before `end`; if MIDI events were run, with
+/// REPORT_EVENTS as the last one.  If the next block runs the rest of this block's changes, some of
+/// them may be a part of an event: then the next call publishes the reports, unless so many wait
+/// that some could get lost.  Returns true if REPORT_EVENTS has not followed yet.  Does nothing if
+/// `reports` is NULL. [player]
 REALTIME bool
 player_publish_reports(Ring* reports, const WaitingHeap* waiting, bool has_run_midi, uint64_t end);
 

@@ -23,7 +23,7 @@
 #define STATUS_EVERY_NS (250U * NS_PER_MS)
 
 // The times of the nodes: reading them takes about 4 us per node.
-#define PLACES_EVERY_NS (5U * NS_PER_S)
+#define PLACEMENTS_EVERY_NS (5U * NS_PER_S)
 
 typedef struct WorkerLoop {
   Wire* wire;
@@ -37,7 +37,7 @@ typedef struct WorkerLoop {
       status_lock;   ///< Held from reading the status or the placements until they are sent
   WorkerStatus sent; ///< The last STATUS
   uint64_t next_status_ns;
-  uint64_t next_places_ns;
+  uint64_t next_placements_ns;
 
   pthread_mutex_t lock; ///< Of `broken`
   Error broken;         ///< Error that ends the worker; STATUS_OK: none
@@ -332,7 +332,7 @@ next_message(const WorkerLoop* const loop, WireMessage* const message, Error* co
   return n > 0 ? wire_receive(loop->wire, message, error) : STATUS_OK;
 }
 
-/// Send what is due: STATUS if it has changed, PLACES with the present times of the nodes.
+/// Send what is due: STATUS if it has changed, PLACEMENTS with the present times of the nodes.
 static void
 send_due(WorkerLoop* const loop)
 {
@@ -340,9 +340,9 @@ send_due(WorkerLoop* const loop)
     send_changed_status(loop);
     loop->next_status_ns = time_now_ns() + STATUS_EVERY_NS;
   }
-  if (loop->ring && time_now_ns() >= loop->next_places_ns) {
+  if (loop->ring && time_now_ns() >= loop->next_placements_ns) {
     send_placements(loop);
-    loop->next_places_ns = time_now_ns() + PLACES_EVERY_NS;
+    loop->next_placements_ns = time_now_ns() + PLACEMENTS_EVERY_NS;
   }
 }
 

@@ -72,7 +72,7 @@ end_slot(Worker* const worker)
 
 /// Wait for the next block.  Spins only while some of the last waits were short: a spin before a
 /// long one costs processor time, and delays the driver's thread if it needs the same core.  The
-/// sleep has no limit: a timer would cost 1 us in each block.
+/// sleep has no time limit: a timer would cost 1 us in each block.
 static bool
 wait_for_block(Worker* const worker, uint64_t* const sequence)
 {

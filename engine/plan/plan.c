@@ -79,7 +79,8 @@ plan_became_active(Plan* const plan, const uint64_t frame)
   plan->first_frame = frame;
   for (uint32_t n = 0; n < plan->n_nodes; ++n) {
     Node* const node = plan->nodes[n].node;
-    node->came = node->refs == 1U ? frame : node->came; // no other plan has it
+    const bool comes = node->refs == 1U && !plan->is_first; // no other plan has it
+    node->came = comes ? frame : node->came;
     date(&plan->nodes[n].death, frame);
   }
   for (uint32_t l = 0; l < plan->n_links; ++l) {

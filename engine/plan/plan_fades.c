@@ -283,7 +283,7 @@ must_wait(const Graph* const graph)
   bool must = false;
   for (uint32_t a = 0; a < plan->n_aims; ++a) {
     const Node* const from = plan->aims[a].link->from;
-    must = must || (from && graph->request->now_frame < from->came + longest);
+    must = must || (from && from->came && graph->request->now_frame < from->came + longest);
   }
   for (uint32_t l = 0; l < plan->n_links; ++l) {
     const PlanLink* const plan_link = &plan->links[l];

@@ -136,6 +136,18 @@ TEST(a_connection_that_still_fades_out_puts_off_no_fade_before_it)
   }
 }
 
+TEST(edits_of_the_first_rack_do_not_wait_for_its_nodes)
+{
+  // A take whose rack is older than the take begins with it again: the same edits wait.
+  SCOPED(rack_rig_free) RackRig rig;
+  late_rig_begin(&rig);
+  late_rig_edit(&rig, "add g gain\nconnect in g\nconnect g out");
+  late_rig_play(&rig, in, out, LATE_BLOCK);
+  late_rig_edit(&rig, "add g gain\nconnect in g\nconnect g out gain=-6dB");
+  late_rig_play(&rig, in, out, LATE_BLOCK);
+  ck_assert(late_rig_edit(&rig, "add g gain\nconnect in g\nconnect g out")->fades_at_once);
+}
+
 /// The rack of edit `e` in a stream of edits that change the latency.
 static const char*
 rack_of_stream(const uint32_t kind, const uint32_t e, const char* const last)

@@ -266,7 +266,9 @@ restart_fades(Graph* const graph, const uint32_t* const order)
       }
     }
   }
-  let_die_later(graph, order, is_longer);
+  if (!graph->request->end_tails) { // else they fade out at once
+    let_die_later(graph, order, is_longer);
+  }
   return true;
 }
 

@@ -183,6 +183,19 @@ worker_replan_in_turn(Worker* const worker, Error* const error)
   return replan(worker, &request, error);
 }
 
+/// The same request, from the plan that is active now.
+static PlanRequest
+repeat(Worker* const worker, const PlanRequest* const request)
+{
+  PlanRequest again = worker_request(worker, request->rack);
+  worker_request_at(worker, &again, request->at_frame);
+  again.stamp = request->stamp;
+  again.edit = request->edit;
+  again.keep_values = request->keep_values;
+  again.finds_all = request->finds_all;
+  return again;
+}
+
 // ---- edits in two steps ----
 
 /// Copy `now`, with gain 0 in each connection that `next` does not have.
@@ -259,8 +272,7 @@ plan_in_two_steps(Worker* const worker, const PlanRequest* const last, uint64_t*
   if (status) {
     return status;
   }
-  PlanRequest second = *last;
-  second.previous = second.active = worker->player.plan;
+  PlanRequest second = repeat(worker, last);
   second.drop_silent = true;
   PlanFault fault;
   status = plan_once(worker, &second, &fault, first_frame, error);
@@ -289,19 +301,6 @@ free_tails(Worker* const worker, const uint64_t at_frame, Error* const error)
     status = plan_once(worker, &request, &fault, &first_frame, error);
   }
   return status;
-}
-
-/// The same request, from the plan that is active now.
-static PlanRequest
-repeat(Worker* const worker, const PlanRequest* const request)
-{
-  PlanRequest again = worker_request(worker, request->rack);
-  worker_request_at(worker, &again, request->at_frame);
-  again.stamp = request->stamp;
-  again.edit = request->edit;
-  again.keep_values = request->keep_values;
-  again.finds_all = request->finds_all;
-  return again;
 }
 
 Status

@@ -65,7 +65,10 @@ editor_take_midi(Editor* const editor, const MidiValue* const values, const uint
       value.param_id =
           fx_param_hash(&rack_find_uid(editor->committed, value.uid)->fx->params[value.param]);
       pending_follow(&editor->pending, &value);
-      const Status status = engine_set_midi(editor->config.engine, &value, values[v].ring);
+      Status status = engine_set_midi(editor->config.engine, &value, values[v].ring);
+      if (status == STATUS_LIMIT && !values[v].ring) { // no worker has set it
+        status = pending_add(&editor->pending, editor->config.engine, &value, 1U);
+      }
       editor->counts.values_lost += status != STATUS_OK;
     }
   }

@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_AT_ONCE 64U   // messages of inform_worker() that are sent together
-#define MOST_READS  16U   // calls of reports_read(); a faulty worker may never stop writing
-#define MAX_TAKEN   2048U // events that a round takes
-#define MAX_FED     32U   // sources that get feedback at once: a DIN cable carries 20 in 20 ms
+#define MAX_AT_ONCE  64U   // messages of inform_worker() that are sent together
+#define MOST_WAITING 256U  // before inform_worker(), so that it is called once for a stopped worker
+#define MOST_READS   16U   // calls of reports_read(); a faulty worker may never stop writing
+#define MAX_TAKEN    2048U // events that a round takes
+#define MAX_FED      32U   // sources that get feedback at once: a DIN cable carries 20 in 20 ms
 
 // Controllers that select an NRPN, or registered parameter, and so are none themselves.
 #define FIRST_SELECTING 98U
@@ -316,9 +317,11 @@ return_midi(Control* const control)
 {
   MidiState* const midi = &control->midi;
   if (midi->is_diverted && !midi->n_line) {
+    Engine* const engine = control->config.engine;
     reports_apply(control);
-    if (inform_worker(control)) {
-      engine_return_midi(control->config.engine, midi->n_lost);
+    if (engine_n_waiting(engine) <= MOST_WAITING &&
+        editor_flush_now(control->editor) != STATUS_LIMIT && inform_worker(control)) {
+      engine_return_midi(engine, midi->n_lost);
       midi->n_lost = 0U;
       midi->is_diverted = false;
     }

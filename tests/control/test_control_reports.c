@@ -117,6 +117,47 @@ TEST(events_that_a_worker_has_not_run_set_their_parameters)
   ck_assert_uint_eq(n_lost, 1U);
 }
 
+TEST(a_value_without_room_is_sent_before_the_worker_gets_further_events)
+{
+  const MidiEvent event = { .n_bytes = 3, .bytes = { 0xB0, 7, 127 } };
+  client_ask(rig.client, "/done /rack/do 1*", "/rack/do", "s", "midi cc 1:7 vol.gain -60dB..-1dB");
+  client_subscribe(rig.other, "/node/vol/gain ");
+  const uint32_t n_sets = fake_engine_n_sets(rig.engine);
+  uint64_t n_lost = 0;
+  const uint32_t n_returns = fake_engine_n_returns(rig.engine, &n_lost);
+  fake_engine_be_full(rig.engine, true);
+  fake_engine_miss(rig.engine, &event);
+  client_expect(rig.other, "/node/vol/gain -1");
+  do_round();
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), n_sets);
+  fake_engine_be_full(rig.engine, false);
+  AWAIT(fake_engine_n_returns(rig.engine, &n_lost) > n_returns);
+  const FakeSet set = fake_engine_set(rig.engine, n_sets);
+  ck_assert_uint_eq(set.messages[0].kind, MESSAGE_VALUE);
+  ck_assert_uint_eq(set.messages[0].uid, VOL);
+  ck_assert(set.messages[0].value == -1.0);
+  ck_assert_double_eq(control_rig_status("values_lost"), 0.0);
+}
+
+TEST(a_worker_that_stands_still_is_not_informed_again_and_again)
+{
+  const MidiEvent event = { .n_bytes = 3, .bytes = { 0xB0, 7, 127 } };
+  fake_engine_hear(rig.engine, NULL, 0U);
+  do_round();
+  const uint32_t n_sets = fake_engine_n_sets(rig.engine);
+  uint64_t n_lost = 0;
+  const uint32_t n_returns = fake_engine_n_returns(rig.engine, &n_lost);
+  fake_engine_let_wait(rig.engine, 1000U);
+  for (uint32_t e = 0; e < 10U; ++e) {
+    fake_engine_miss(rig.engine, &event);
+    do_round();
+  }
+  ck_assert_uint_eq(fake_engine_n_sets(rig.engine), n_sets);
+  ck_assert_uint_eq(fake_engine_n_returns(rig.engine, &n_lost), n_returns);
+  fake_engine_let_wait(rig.engine, 0U);
+  AWAIT(fake_engine_n_returns(rig.engine, &n_lost) > n_returns);
+}
+
 TEST(events_that_no_worker_got_wait_for_those_before_them)
 {
   const MidiEvent fader = { .n_bytes = 3, .bytes = { 0xB0, 9, 127 } };

@@ -22,6 +22,7 @@ typedef struct HeldEdit {
 struct Engine {
   pthread_mutex_t lock;
   bool holds, is_full;
+  uint32_t n_waiting;
   _Atomic Status stopped; ///< The error of engine_play(), else STATUS_OK
   HeldEdit held;          ///< The edit in flight; `done` is NULL if there is none
   uint32_t n_edits, n_sets, n_overtakes, n_saves;
@@ -359,7 +360,14 @@ uint32_t
 engine_n_waiting(Engine* const engine)
 {
   SCOPED_LOCK(&engine->lock);
-  return engine->is_full ? 1U : 0U;
+  return engine->n_waiting ? engine->n_waiting : engine->is_full;
+}
+
+void
+fake_engine_let_wait(Engine* const engine, const uint32_t n)
+{
+  SCOPED_LOCK(&engine->lock);
+  engine->n_waiting = n;
 }
 
 void

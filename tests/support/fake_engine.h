@@ -62,6 +62,9 @@ FakeSet fake_engine_set(Engine* engine, uint32_t index);
 /// ring.
 void fake_engine_be_full(Engine* engine, bool full);
 
+/// Let engine_n_waiting() return n; 0: what it returns else.
+void fake_engine_let_wait(Engine* engine, uint32_t n);
+
 /// Let engine_play() fail with this status, as without audio; STATUS_OK: no longer.
 void fake_engine_stop(Engine* engine, Status status);
 

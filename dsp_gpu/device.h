@@ -3,7 +3,8 @@
    A device as a backend of the engine: an open GPU, the kernels compiled for it, and its memory,
    which is divided among nodes and delay lines.
 
-   device.c opens and closes, device_kernels.c compiles, device_measure.c measures, device_memory.c
+   device.c opens and closes, device_kernels.c compiles, device_load.c does so ahead of edits,
+   device_measure.c measures, device_memory.c
    allocates memory, stage_tables.c turns the steps of a stage into tables and launches,
    stage_setup.c records them, stage_gpu.c runs them.  All [builder] except where another thread is
    named.
@@ -103,6 +104,12 @@ NODISCARD Status device_kernel(Device* device, const char* file, const char* ent
                                Error* error);
 void device_kernels_free(Device* device);
 
+/// For nodes of an effect that together have all sizes of its kernel with blocks of that length,
+/// call each(context, fx, shape).
+typedef void DeviceShapeFn(void* context, const FxInfo* fx, const FxKernelShape* shape);
+void device_list_shapes(const FxInfo* fx, double rate_hz, uint32_t block_frames,
+                        DeviceShapeFn* each, void* context);
+
 /// Measure mapped_bytes; takes some milliseconds. [main]
 NODISCARD Status device_measure_switch(Device* device, Error* error);
 
@@ -123,6 +130,8 @@ NODISCARD Status device_host_take(Device* device, size_t n_bytes, GpuHostMemory*
 void device_buffer_give(Device* device, size_t n_bytes, GpuBuffer* buffer);
 void device_host_give(Device* device, size_t n_bytes, GpuHostMemory* host);
 void device_spares_free(Device* device);
+/// Have memory for the stages of two more plans, each of up to 256 KiB a buffer. [main or builder]
+NODISCARD Status device_spares_reserve(Device* device, Error* error);
 
 // device_memory.c, as in Backend
 Status
@@ -131,6 +140,8 @@ Status device_lines_new(const Backend* self, uint32_t n_lines, uint32_t n_frames
                         DeviceMemory** memory, Error* error);
 void device_memory_free(DeviceMemory* memory);
 void device_memory_reset(DeviceMemory* memory);
+/// Have at least one chunk. [main or builder]
+NODISCARD Status device_chunk_reserve(Device* device, Error* error);
 /// Free all chunks.
 void device_chunks_free(Device* device);
 

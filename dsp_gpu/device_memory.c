@@ -114,6 +114,13 @@ chunk_new(Device* const device, const uint64_t quads_needed, Chunk** const out, 
   return STATUS_OK;
 }
 
+Status
+device_chunk_reserve(Device* const device, Error* const error)
+{
+  Chunk* chunk = NULL;
+  return device->chunks ? STATUS_OK : chunk_new(device, PIECE_QUADS, &chunk, error);
+}
+
 void
 device_chunks_free(Device* const device)
 {

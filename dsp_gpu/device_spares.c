@@ -10,7 +10,12 @@
 #include <stdlib.h>
 
 #define LEAST_BYTES ((size_t)4096)
-#define MOST_SPARES 48U // enough for a few plans; more are freed
+#define MOST_SPARES 128U // enough for a few plans; more are freed
+
+// The reserve: for two plans of one stage, of each size.
+#define RESERVE_BYTES   ((size_t)256 << 10U) // largest size: 1,024 rows of 64 frames
+#define RESERVE_BUFFERS 8U                   // table, live, and two of rows: see Stage
+#define RESERVE_HOSTS   4U                   // slots
 
 struct Spare {
   Spare* next;
@@ -124,4 +129,35 @@ device_host_give(Device* const device, const size_t n_bytes, GpuHostMemory* cons
   if (host) {
     keep(device, (Spare){ .n_bytes = size_class(n_bytes), .host = host });
   }
+}
+
+static Status
+reserve_size(Device* const device, const size_t n_bytes, Error* const error)
+{
+  GpuBuffer* buffers[RESERVE_BUFFERS] = { NULL };
+  GpuHostMemory* hosts[RESERVE_HOSTS] = { NULL };
+  Status status = STATUS_OK;
+  for (uint32_t b = 0; !status && b < RESERVE_BUFFERS; ++b) {
+    status = device_buffer_take(device, n_bytes, &buffers[b], error);
+  }
+  for (uint32_t h = 0; !status && h < RESERVE_HOSTS; ++h) {
+    status = device_host_take(device, n_bytes, &hosts[h], error);
+  }
+  for (uint32_t b = 0; b < RESERVE_BUFFERS; ++b) {
+    device_buffer_give(device, n_bytes, buffers[b]);
+  }
+  for (uint32_t h = 0; h < RESERVE_HOSTS; ++h) {
+    device_host_give(device, n_bytes, hosts[h]);
+  }
+  return status;
+}
+
+Status
+device_spares_reserve(Device* const device, Error* const error)
+{
+  Status status = STATUS_OK;
+  for (size_t n_bytes = LEAST_BYTES; !status && n_bytes <= RESERVE_BYTES; n_bytes *= 2U) {
+    status = reserve_size(device, n_bytes, error);
+  }
+  return status;
 }

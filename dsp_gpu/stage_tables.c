@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW_ALIGNMENT 16U  // words: 64 bytes
-#define COPY_GROUP    128U // threads of kernels that move rows
-#define END_GROUP     64U  // threads of stage_end
+#define ROW_ALIGNMENT 16U // words: 64 bytes
+#define END_GROUP     64U // threads of stage_end
 
 /// The unit that wrote a row: the last one of a chain so far.
 typedef struct Writer {
@@ -181,7 +180,7 @@ delay_terms(Follow* const follow, const StageStep* const step, uint32_t* const d
         chunk = device_memory_place(lines).chunk;
         *launch_add(tables) = (TableLaunch){ .file = "stage.cu",
                                              .entry = "stage_delay",
-                                             .group_size = COPY_GROUP,
+                                             .group_size = STAGE_COPY_GROUP,
                                              .groups = { 0, 1 },
                                              .chunk = chunk,
                                              .first = at };
@@ -239,7 +238,7 @@ launch_store(StageTables* const tables, const uint32_t first, const uint32_t n)
   if (n) {
     *launch_add(tables) = (TableLaunch){ .file = "stage.cu",
                                          .entry = "stage_store",
-                                         .group_size = COPY_GROUP,
+                                         .group_size = STAGE_COPY_GROUP,
                                          .groups = { n, 1U },
                                          .first = first,
                                          .n_units = n };

@@ -20,6 +20,8 @@
 
 #include "engine/base/arena.h"
 
+#define STAGE_COPY_GROUP 128U // threads of kernels that move rows
+
 /// A node whose parameters the host keeps.
 typedef struct TableNode {
   const FxKernel* kernel;

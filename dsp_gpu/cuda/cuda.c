@@ -245,7 +245,7 @@ furnish(GpuDevice* const device, Error* const error)
   for (size_t k = 0; k < ARRAY_LEN(kernels) && !status; ++k) {
     status = cuda_kernel_get(device->done_module, kernels[k].name, kernels[k].kernel, error);
   }
-  return status;
+  return status ? status : cuda_words_reserve(device, error);
 }
 
 static void

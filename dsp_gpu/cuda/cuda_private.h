@@ -17,8 +17,9 @@
 
 #include <stdatomic.h>
 
-#define CUDA_N_LANES     2U
-#define CUDA_SPARE_WORDS 16U // pinned memory is slow to allocate, and freeing it stalls the device
+#define CUDA_N_LANES        2U
+#define CUDA_SPARE_WORDS    16U // pinned memory is slow to allocate, and freeing it stalls the device
+#define CUDA_RESERVED_WORDS 8U // of recordings, from the start: for two plans of two stages
 
 /// A stream for every second submission with copies to the device.  The first lane also runs all
 /// submissions without copies.
@@ -133,6 +134,8 @@ Status cuda_kernel_get(GpuModule* module, const char* name, GpuKernel** kernel, 
 // cuda_record.c, as in GpuApi
 Status cuda_record(GpuDevice* device, const GpuWork* work, GpuRecording** recording, Error* error);
 void cuda_recording_free(GpuRecording* recording);
+/// Allocate spare words, as cuda_open() does.
+NODISCARD Status cuda_words_reserve(GpuDevice* device, Error* error);
 Status cuda_rehearse(GpuRecording* recording, uint64_t sequence);
 Status cuda_arm(GpuRecording* recording);
 void cuda_disarm(GpuRecording* recording);

@@ -413,6 +413,18 @@ make_graph(const GpuRecording* const recording, const GpuWork* const work, Captu
   return status;
 }
 
+Status
+cuda_words_reserve(GpuDevice* const device, Error* const error)
+{
+  Status status = STATUS_OK;
+  while (!status && device->n_spare_words < CUDA_RESERVED_WORDS) {
+    status =
+        cuda_host_new(device, sizeof(Words), &device->spare_words[device->n_spare_words], error);
+    device->n_spare_words += !status;
+  }
+  return status;
+}
+
 /// Allocate the words of a recording, or reuse spare ones.
 static Status
 alloc_words(GpuRecording* const recording, Error* const error)

@@ -334,6 +334,13 @@ bool device_backend_free(Backend* backend);
 /// True once device_backend_free() has returned false.  Then threads of the driver still run and
 /// use memory of the process, so the process must end by _exit(). [main, at its end]
 bool device_backend_was_left(void);
+typedef void BackendProgress(void* context, uint32_t n_done, uint32_t n);
+/// Before real-time blocks begin: load the kernels of all effects for blocks of this length, and
+/// allocate a reserve of memory, so that edits need not, see device_load.c.  Calls `progress` for
+/// each effect.  After an error the device can be used; edits then load what is missing.  Devices
+/// that are never armed load nothing. [main or builder]
+NODISCARD Status device_backend_load(Backend* backend, double rate_hz, uint32_t block_frames,
+                                     BackendProgress* progress, void* context, Error* error);
 /// Real-time blocks begin, or have ended. [main or builder]
 void device_backend_play(Backend* backend, bool plays);
 /// Change DeviceChoice::deadline_ns. [main or builder, while no player runs]

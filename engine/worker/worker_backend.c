@@ -15,7 +15,7 @@
 // it, and a large rack on a slow device takes long.
 #define PATIENT_NS (60U * NS_PER_S)
 
-#define PROGRESS_NS (5U * NS_PER_S) // between two logs of a calibration
+#define PROGRESS_NS (5U * NS_PER_S) // between two logs of long work
 
 // Delays between attempts to open a device that has failed.
 #define FIRST_REST_NS   NS_PER_S
@@ -33,9 +33,11 @@ worker_open_device(const Worker* const worker, Backend** const device, Error* co
   return device_backend_new(&choice, device, error);
 }
 
-/// Log the progress of a calibration, every few seconds.
+/// Log the progress of long work, every few seconds.
 typedef struct ProgressLog {
   Worker* worker;
+  const char* what; ///< "measured", "compiled"
+  const char* of;
   uint64_t next_ns;
 } ProgressLog;
 
@@ -46,7 +48,7 @@ log_progress(void* const context, const uint32_t n_done, const uint32_t n)
   const uint64_t now_ns = time_now_ns();
   if (now_ns >= log->next_ns) {
     log->next_ns = now_ns + PROGRESS_NS;
-    worker_log(log->worker, "measured %u %% of the costs", 100U * n_done / n);
+    worker_log(log->worker, "%s %u %% of the %s", log->what, 100U * n_done / n, log->of);
   }
 }
 
@@ -67,7 +69,7 @@ find_costs(Worker* const worker, PlacementCosts* const costs, Error* const error
              "compiling all kernels and measuring their cost on %s, once; this takes at least 20 s",
              device_backend_summary(worker->device));
   const uint64_t began_ns = time_now_ns();
-  ProgressLog log = { worker, began_ns + PROGRESS_NS };
+  ProgressLog log = { worker, "measured", "costs", began_ns + PROGRESS_NS };
   const CalibrateProgress progress = { log_progress, &log };
   Error first = { STATUS_OK, "" };
   const Status status = calibrate(worker->device, NULL, &progress, costs, &first);
@@ -170,6 +172,18 @@ worker_close_backend(Worker* const worker)
   worker->backend = NULL;
 }
 
+/// Load what edits will need, before the device plays.
+static void
+load_device(Worker* const worker)
+{
+  ProgressLog log = { worker, "compiled", "kernels", time_now_ns() + PROGRESS_NS };
+  Error why = { STATUS_OK, "" };
+  if (device_backend_load(worker->device, worker->format.rate_hz, worker->format.block_frames,
+                          log_progress, &log, &why)) {
+    worker_log(worker, "edits may have to load kernels: %s", why.text);
+  }
+}
+
 void
 worker_map_ring(Worker* const worker, const Ring* const ring)
 {
@@ -182,6 +196,7 @@ worker_map_ring(Worker* const worker, const Ring* const ring)
              "audio is copied to the device and back: %s", why.text);
     pthread_mutex_unlock(&worker->status_lock);
   }
+  load_device(worker);
   device_backend_play(worker->device, true);
 }
 

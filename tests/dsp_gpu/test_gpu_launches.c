@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 /*
-  What a block costs on CUDA, on a fake driver: the kernels that racks launch, in order, and no call
-  of the driver in 100,000 armed blocks.
+  What a block costs on CUDA, on a fake driver: the kernels that racks launch, in order; no call of
+  the driver in 100,000 armed blocks; no kernel loaded and no memory allocated by edits of an armed
+  device.
 */
 
 #include "tests/support/fake_cuda/fake_checks.h"
@@ -124,6 +125,72 @@ TEST(a_hundred_thousand_armed_blocks_need_no_call)
   fake_hold(false);
   atomic_store(&device->plays, false);
   device->api = driver;
+  ck_assert(stage_bench_free(&bench));
+}
+
+static void
+count_effects(void* const context, const uint32_t n_done, const uint32_t n)
+{
+  *(uint32_t*)context = n_done;
+  ck_assert_uint_le(n_done, n);
+}
+
+/// Add the effect behind a gain.
+static void
+write_edit(const FxInfo* const fx, char text[RACK_BYTES])
+{
+  size_t at = (size_t)snprintf(text, RACK_BYTES, "gain | %s", fx->name);
+  for (uint32_t p = 0; p < fx->n_params; ++p) {
+    if (fx->params[p].kind == PARAM_FILE) {
+      at += (size_t)snprintf(text + at, RACK_BYTES - at, " %s=%s", fx->params[p].id,
+                             strcmp(fx->name, "matrix") ? "noise" : "numbers");
+    }
+  }
+}
+
+TEST(edits_load_and_allocate_nothing_while_the_device_is_armed)
+{
+  static const char* const forbidden[] = { "nvrtcCompileProgram", "cuModuleLoadData",
+                                           "cuModuleGetFunction", "cuMemAlloc_v2",
+                                           "cuMemHostAlloc",      "cuMemFree_v2",
+                                           "cuMemFreeHost",       "cuModuleUnload" };
+  static float samples[16000] = { 1.0F };
+  const FxFile noise = { "noise", 1, ARRAY_LEN(samples), samples, true, 0 };
+  const FxFile numbers = { "numbers", 2, 2, samples, false, 0 };
+  const RackRigFile files[] = { { "noise", &noise }, { "numbers", &numbers } };
+  StageBench bench = stage_bench_open_wide(2);
+  bench.rig.loader.files.context = &bench.rig; // the bench was copied
+  bench.rig.files = files;
+  bench.rig.n_files = ARRAY_LEN(files);
+  uint32_t n_loaded = 0;
+  OK(device_backend_load(bench.device, 48000.0, STAGE_BENCH_BLOCK, count_effects, &n_loaded,
+                         &error));
+  rack_rig_edit(&bench.rig, STAGE_BENCH_RACK);
+  Device* const device = (Device*)bench.device;
+  atomic_store(&device->plays, true);
+  plan_rest(bench.rig.player.plan);
+  uint32_t n = 0;
+  uint32_t n_added = 0;
+  const FxInfo* const* const effects = fx_table(&n);
+  ck_assert_uint_eq(n_loaded, n);
+  for (uint32_t e = 0; e < n; ++e) {
+    char text[RACK_BYTES];
+    if (!effects[e]->kernel) {
+      continue;
+    }
+    write_edit(effects[e], text);
+    fake_forget_calls();
+    rack_rig_edit(&bench.rig, text);
+    for (uint32_t c = 0; c < ARRAY_LEN(forbidden); ++c) {
+      ck_assert_msg(fake_n_calls(forbidden[c]) == 0U, "%s calls %s", text, forbidden[c]);
+    }
+    stage_bench_begin(&bench, e);
+    ck_assert(stage_bench_end(&bench));
+    plan_rest(bench.rig.player.plan);
+    ++n_added;
+  }
+  ck_assert_uint_ge(n_added, 20);
+  atomic_store(&device->plays, false);
   ck_assert(stage_bench_free(&bench));
 }
 

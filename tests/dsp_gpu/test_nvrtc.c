@@ -8,6 +8,7 @@
 
 #include "dsp_gpu/cuda/cuda_private.h"
 #include "dsp_gpu/cuda/nvrtc_compile.h"
+#include "dsp_gpu/device.h"
 #include "dsp_gpu/gpu_compile.h"
 #include "engine/contract/effect.h"
 #include "tests/support/scoped.h"
@@ -25,7 +26,6 @@ static size_t n_capabilities = ARRAY_LEN(capabilities);
 
 #define MOST_OPTIONS (2U + FX_KERNEL_SIZES)
 #define MOST_SETS    256U
-#define MOST_PARAMS  32U
 
 /// The sizes for which a kernel file is compiled.
 typedef struct SizeSet {
@@ -70,65 +70,22 @@ add_set(const char* const name, const uint32_t group_size, const FxKernelSize* c
   n_size_sets += is_new;
 }
 
-// Nodes of an effect: parameters at their defaults or, if they determine a size, at an end of
-// their range; short and long files.
-
-typedef enum NodeKind { NODE_DEFAULT, NODE_LEAST, NODE_MOST, N_NODE_KINDS } NodeKind;
-
-static float responses[70000];
-static const FxFile short_file = { "short", 1, 20, responses, true, 0 };
-static const FxFile long_file = { "long", 1, ARRAY_LEN(responses), responses, true, 0 };
-
 static void
-add_node(const FxInfo* const fx, const NodeKind kind, const FxFile* const file,
-         const uint32_t n_channels, const uint32_t block_frames)
+add_shape(void* const context, const FxInfo* const fx, const FxKernelShape* const shape)
 {
-  double values[MOST_PARAMS];
-  const char* texts[MOST_PARAMS] = { NULL };
-  const FxFile* files[MOST_PARAMS] = { NULL };
-  ck_assert_uint_le(fx->n_params, MOST_PARAMS);
-  for (uint32_t p = 0; p < fx->n_params; ++p) {
-    const FxParam* const param = &fx->params[p];
-    double ends[2];
-    const bool has_range = fx_param_range(param, &ends[0], &ends[1]);
-    values[p] = has_range && param->structural && kind ? ends[kind == NODE_MOST] : param->initial;
-    texts[p] = param->kind == PARAM_FILE && file ? file->name : param->initial_text;
-    files[p] = param->kind == PARAM_FILE ? file : NULL;
+  (void)context;
+  for (uint32_t p = 0; p < shape->n_passes; ++p) {
+    add_set(shape->file ? shape->file : fx->kernel->file, shape->passes[p].group_size,
+            shape->sizes);
   }
-  const FxSetup setup = { .rate_hz = 48000.0,
-                          .max_block_frames = block_frames,
-                          .n_in = n_channels,
-                          .values = values,
-                          .texts = texts,
-                          .files = files,
-                          .for_kernel = true };
-  FxShape shape = { .unit_in = 1U, .unit_out = 1U };
-  void* node = NULL;
-  Error error;
-  if (fx_make(fx, &setup, &shape, &node, &error)) {
-    return; // a width, a file or a value that the effect refuses
-  }
-  FxKernelShape kernel = { .file = NULL };
-  fx->kernel->shape(node, &kernel);
-  for (uint32_t p = 0; p < kernel.n_passes; ++p) {
-    add_set(kernel.file ? kernel.file : fx->kernel->file, kernel.passes[p].group_size,
-            kernel.sizes);
-  }
-  fx->destroy(node);
 }
 
 static void
 add_effect(const FxInfo* const fx)
 {
-  static const uint32_t widths[] = { 1, 2, FX_MAX_CHANNELS };
   static const uint32_t blocks[] = { 32, 64, 256, 1024, 2048 };
-  static const FxFile* const files[] = { NULL, &short_file, &long_file };
-  for (uint32_t i = 0; i < N_NODE_KINDS * ARRAY_LEN(files); ++i) {
-    for (uint32_t w = 0; w < ARRAY_LEN(widths); ++w) {
-      for (uint32_t b = 0; b < ARRAY_LEN(blocks); ++b) {
-        add_node(fx, i % N_NODE_KINDS, files[i / N_NODE_KINDS], widths[w], blocks[b]);
-      }
-    }
+  for (uint32_t b = 0; b < ARRAY_LEN(blocks); ++b) {
+    device_list_shapes(fx, 48000.0, blocks[b], add_shape, NULL);
   }
 }
 
@@ -138,8 +95,6 @@ make_size_sets(void)
   uint32_t n_effects = 0;
   const FxInfo* const* const effects = fx_table(&n_effects);
   n_size_sets = 0;
-  responses[0] = 1.0F;
-  responses[ARRAY_LEN(responses) - 1U] = 0.5F;
   for (uint32_t e = 0; e < n_effects; ++e) {
     if (effects[e]->kernel) {
       add_effect(effects[e]);

@@ -53,6 +53,11 @@ with scratch():
     commit = re.search(r"\((.*)\)", subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout)[1]
     assert rows["warprack"]["commit"] == commit and f"commit {commit}" in done.stdout, done.stdout
 
+    for build, options, reason in ((".", [], "./warprack"), (os.path.dirname(PROGRAM), ["--baseline", "nowhere"], "nowhere"),
+                                   (os.path.dirname(PROGRAM), ["--rounds", "0"], "--rounds")):
+        done = peers(build, *options)
+        assert done.returncode == 2 and reason.lstrip(".") in done.stderr, done.stderr
+
     done = peers(os.path.dirname(PROGRAM), "in memory, 2 ch", "five of 101 taps in", "IR 64 frames", "rack of 64", "OSC")
     assert os.path.getsize("out/nodes.svg") > 500 and not os.path.exists("out/channels.svg")  # which has one point
     for name, peer in ("iir", "SciPy float32"), ("FIR", "SciPy oaconvolve"), ("convolver", "zita-convolver"), ("OSC", "scsynth, each read back"):

@@ -5,28 +5,28 @@
 
 /// If QUEUED_END is not queued yet, queue it.  If there is no room, a later call tries again.
 static void
-pay_end(PeriodMidi* const midi)
+queue_end(PeriodMidi* const midi)
 {
   const QueuedMidi end = { .kind = QUEUED_END };
-  if (midi->owes_end) {
-    midi->owes_end = !midi_queue_put(&midi->came, &end, 1U);
+  if (midi->is_end_due) {
+    midi->is_end_due = !midi_queue_put(&midi->received, &end, 1U);
   }
 }
 
 /// Pass the next event to the control thread.  `first`: the frame, in the period, of its block.
 static void
-tell(PeriodMidi* const midi, const uint32_t first, const bool is_missed,
-     PeriodCounters* const counters)
+queue_event(PeriodMidi* const midi, const uint32_t first, const bool is_missed,
+            PeriodCounters* const counters)
 {
   const MidiEvent* const event = &midi->now->in.events[midi->next];
   const uint32_t frame = event->frame > first ? event->frame : first;
   QueuedMidi queued = { midi->first_frame + frame, *event,
                         is_missed ? QUEUED_MISSED : QUEUED_GIVEN };
   queued.event.frame = 0;
-  pay_end(midi);
+  queue_end(midi);
   midi->is_diverted = midi->is_diverted || (is_missed && midi_event_is_controller(event));
   counter_add(&counters->midi_lost, is_missed);
-  counter_add(&counters->midi_unheard, !midi_queue_put(&midi->came, &queued, 1U));
+  counter_add(&counters->midi_unheard, !midi_queue_put(&midi->received, &queued, 1U));
 }
 
 /// Take what the control thread has sent.
@@ -62,10 +62,10 @@ period_midi_begin(PeriodMidi* const midi, const uint64_t frame, PeriodCounters* 
 static void
 end_diversion(PeriodMidi* const midi)
 {
-  pay_end(midi);
-  if (midi->is_diverted && !midi->is_over && !midi->owes_end) {
-    midi->is_diverted =
-        atomic_load_explicit(&midi->n_set, memory_order_acquire) != midi_queue_n_put(&midi->came);
+  queue_end(midi);
+  if (midi->is_diverted && !midi->is_over && !midi->is_end_due) {
+    midi->is_diverted = atomic_load_explicit(&midi->n_set, memory_order_acquire) !=
+                        midi_queue_n_put(&midi->received);
   }
 }
 
@@ -83,7 +83,7 @@ period_midi_give(PeriodMidi* const midi, const uint32_t first, const uint32_t n_
     const MidiEvent* const event = &in->events[midi->next];
     const bool is_missed =
         !to || n == max || (midi->is_diverted && midi_event_is_controller(event));
-    tell(midi, first, is_missed, counters);
+    queue_event(midi, first, is_missed, counters);
     if (!is_missed) {
       to[n] = *event;
       to[n++].frame = event->frame > first ? event->frame - first : 0U;
@@ -105,8 +105,8 @@ void
 period_midi_change_ring(PeriodMidi* const midi)
 {
   midi->is_over = false;
-  midi->is_diverted = midi->owes_end = true;
-  pay_end(midi);
+  midi->is_diverted = midi->is_end_due = true;
+  queue_end(midi);
 }
 
 void
@@ -114,7 +114,7 @@ period_midi_end(PeriodMidi* const midi, PeriodCounters* const counters)
 {
   if (midi->now) {
     for (; midi->next < midi->now->in.n; ++midi->next) {
-      tell(midi, 0U, true, counters);
+      queue_event(midi, 0U, true, counters);
     }
     midi->now = NULL;
   }

@@ -5,7 +5,7 @@
    no worker has run.  What the control thread sends leaves with the next period.
 
        driver ─ MidiPeriod::in ─┬─▶ slot of the block ─▶ worker
-                                └─▶ came ─────────────▶ control thread
+                                └─▶ received ─────────▶ control thread
        driver ◀─ MidiPeriod::out ── sent ◀──────────── control thread
 
    Each event of a controller counts once, in the worker or in the control thread, and in order.
@@ -31,10 +31,10 @@ typedef struct PeriodMidi {
   uint64_t first_frame;   ///< [rt] Frame time of the period
   bool is_diverted;       ///< [rt] Events of controllers go to the control thread only
   bool is_over;           ///< [rt] The worker of the ring runs no further block
-  bool owes_end;          ///< [rt] QUEUED_END is not in the queue yet: it had no room
+  bool is_end_due;        ///< [rt] QUEUED_END is not in the queue yet: it had no room
   _Atomic bool has_out;   ///< Periods have MIDI: what is sent leaves
-  _Atomic uint64_t n_set; ///< [control] Entries of `came` that it has taken and set
-  MidiQueue came, sent;
+  _Atomic uint64_t n_set; ///< [control] Entries of `received` that it has taken and set
+  MidiQueue received, sent;
 } PeriodMidi;
 
 /// Begin a period whose first frame has this frame time. [rt]

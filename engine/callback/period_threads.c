@@ -177,7 +177,7 @@ period_has_midi(const Period* const period)
 uint32_t
 period_take_midi(Period* const period, QueuedMidi* const came, const uint32_t max)
 {
-  return midi_queue_take(&period->midi->came, came, max);
+  return midi_queue_take(&period->midi->received, came, max);
 }
 
 void
@@ -186,14 +186,14 @@ period_return_midi(Period* const period, const uint64_t n_lost)
   PeriodMidi* const midi = period->midi;
   counter_add(&period->counters.midi_lost, n_lost);
   // Release: the callback, and after it the worker, finds the values in the ring.
-  atomic_store_explicit(&midi->n_set, midi_queue_n_taken(&midi->came), memory_order_release);
+  atomic_store_explicit(&midi->n_set, midi_queue_n_taken(&midi->received), memory_order_release);
 }
 
 void
 period_forget_midi(Period* const period)
 {
   QueuedMidi came;
-  while (midi_queue_take(&period->midi->came, &came, 1U)) {
+  while (midi_queue_take(&period->midi->received, &came, 1U)) {
     counter_add(&period->counters.midi_unheard, came.kind != QUEUED_END);
   }
 }

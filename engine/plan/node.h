@@ -24,7 +24,7 @@ typedef struct NodeNotes {
 
 typedef struct Node {
   uint32_t refs;
-  uint64_t came; ///< First frame of its first active plan; 0: it has not faded in [builder]
+  uint64_t came; ///< First frame of its first active plan; 0: it did not fade in [builder]
   RackUid uid;
   const FxInfo* rack_fx; ///< The effect in the rack
   const FxInfo* fx;      ///< What runs: `rack_fx`, or of a built-in effect in quarantine `dry`

@@ -410,7 +410,7 @@ TEST(a_process_that_is_left_is_killed_at_its_time_and_freed_when_it_has_ended)
 #define TOGETHER_NS (500U * NS_PER_MS)
 #define N_TOGETHER  6U
 
-/// Returns the time that processes which do not end have had.
+/// End some processes that do not end by themselves.  Returns how long that took.
 static uint64_t
 end_together(void)
 {

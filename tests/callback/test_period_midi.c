@@ -37,8 +37,7 @@ assert_event(const MidiEvent* const event, const uint32_t frame, const uint8_t v
   ck_assert_uint_eq(event->bytes[2], value);
 }
 
-/// Play the control thread, which learns that no worker runs the events before, and lets that of
-/// the ring have the next ones.
+/// As the control thread: take QUEUED_END, and let the worker of the ring get the next events.
 static void
 expect_end(const PeriodRig* const rig)
 {

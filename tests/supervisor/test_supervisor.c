@@ -314,7 +314,7 @@ TEST(a_fade_goes_on_in_the_next_worker)
   send_signal(&rig, SIGKILL);
   await_restarts(&rig, 1);
   AWAIT(is_on_curve(&rig, start)); // the dry signal fades out
-  // A level that does not move is on the curve for 20 ms.
+  // A level that does not move is on the curve for 20 ms only.
   uint32_t n_on_curve = 0;
   AWAIT((n_on_curve += is_on_curve(&rig, start)) >= 200U);
 }

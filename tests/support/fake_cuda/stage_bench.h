@@ -28,7 +28,8 @@ void stage_bench_prepare(void);
 /// Make the signals and the rig, without a rack.  The device must be open.
 void stage_bench_furnish(StageBench* bench);
 
-/// Prepare, open the device and furnish a bench of so many channels, without copies.
+/// stage_bench_prepare(), open the device and stage_bench_furnish(), with so many channels and
+/// without copies.
 StageBench stage_bench_open_wide(uint32_t n_channels);
 
 /// stage_bench_open_wide() with STAGE_BENCH_CHANNELS.  With `copies`, blocks are copied to and from

@@ -381,11 +381,15 @@ design_partition(const Segment* const segment, const Design* const design, const
     re = next_re;
   }
   fft_double_forward(design->fft, design->points, design->bins);
-  for (uint32_t bin = 0; bin < n_points; ++bin) {
-    const uint32_t at = bin % segment->rows * segment->pitch + bin / segment->rows;
-    float* const cell = cells + at / SPECTRUM_CELL * stride + at % SPECTRUM_CELL;
-    cell[0] = (float)design->bins[2U * bin];
-    cell[SPECTRUM_CELL] = (float)design->bins[2U * bin + 1U];
+  for (uint32_t c = 0; c < segment->row_cells; ++c) { // cells of all rows: their bins lie together
+    for (uint32_t r = 0; r < segment->rows; ++r) {
+      float* const cell = cells + ((size_t)segment->row_cells * r + c) * stride;
+      for (uint32_t k = 0; k < SPECTRUM_CELL && SPECTRUM_CELL * c + k < segment->cols; ++k) {
+        const size_t bin = (size_t)segment->rows * (SPECTRUM_CELL * c + k) + r;
+        cell[k] = (float)design->bins[2U * bin];
+        cell[SPECTRUM_CELL + k] = (float)design->bins[2U * bin + 1U];
+      }
+    }
   }
 }
 

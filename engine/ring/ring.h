@@ -304,8 +304,8 @@ REALTIME bool ring_receive(Ring* ring, ParamMessage* message);
 // ---- reports ----
 
 /// Report what was applied, with the next ring_publish_reports().  If the reports are full, counts
-/// it as lost instead. [player]
-REALTIME void ring_report(Ring* ring, const RingReport* report);
+/// it as lost instead, and returns false. [player]
+REALTIME bool ring_report(Ring* ring, const RingReport* report);
 
 /// Publish the reports since the last call, all at once: if the worker ends before, the control
 /// thread gets none of them. [player]

@@ -12,7 +12,7 @@ report_at(const Ring* const ring, const uint64_t index)
   return &reports[index & (ring_n_reports(&ring->shape) - 1U)];
 }
 
-void
+bool
 ring_report(Ring* const ring, const RingReport* const report)
 {
   worker_faults_step();
@@ -20,9 +20,10 @@ ring_report(Ring* const ring, const RingReport* const report)
   const uint64_t taken = atomic_load_explicit(&header->reports_taken, memory_order_acquire);
   if (ring->reported - taken >= ring_n_reports(&ring->shape)) {
     atomic_store_explicit(&header->reports_lost, ++ring->reports_lost, memory_order_relaxed);
-    return;
+    return false;
   }
   *report_at(ring, ring->reported++) = *report;
+  return true;
 }
 
 void

@@ -42,9 +42,8 @@ player_publish_reports(Ring* const reports, const WaitingHeap* const waiting,
   if (is_partial && ring_n_unpublished(reports) < ring_shape(reports)->n_messages) {
     return true;
   }
-  if (has_run_midi && !is_partial) {
-    ring_report(reports, &(RingReport){ .kind = REPORT_EVENTS, .message = { .frame = end } });
-  }
+  const RingReport events = { .kind = REPORT_EVENTS, .message = { .frame = end } };
+  const bool is_reported = has_run_midi && !is_partial && ring_report(reports, &events);
   ring_publish_reports(reports);
-  return is_partial;
+  return has_run_midi && !is_reported;
 }

@@ -180,6 +180,22 @@ TEST(the_reports_of_events_that_go_on_in_the_next_block_wait_for_it)
   ck_assert_uint_eq(n_values, 2U * ARRAY_LEN(events));
 }
 
+TEST(events_are_reported_later_if_there_is_no_room)
+{
+  SCOPED(rack_rig_free) RackRig rig;
+  begin(&rig, RACK MAP, 64U);
+  play(&rig, NULL, 0U, 64U);
+  while (ring_report(rig.messages, &(RingReport){ .kind = REPORT_PLAN })) {
+  }
+  ring_publish_reports(rig.messages);
+  const MidiEvent event = control(5U, 0U);
+  play(&rig, &event, 1U, 64U);
+  uint32_t n_values = 0;
+  ck_assert_uint_eq(reported_events(&rig, &n_values), 0U);
+  play(&rig, NULL, 0U, 64U);
+  ck_assert_uint_eq(reported_events(&rig, &n_values), 192U);
+}
+
 TEST(an_event_finds_the_value_of_the_message_before_it)
 {
   SCOPED(rack_rig_free) RackRig rig;

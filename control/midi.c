@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define MAX_AT_ONCE  64U   // messages of inform_worker() that are sent together
-#define MOST_WAITING 256U  // before inform_worker(), so that it is called once for a stopped worker
+#define MOST_WAITING 256U  // messages before inform_worker(): it informs a stopped worker once
 #define MOST_READS   16U   // calls of reports_read(); a faulty worker may never stop writing
 #define MAX_TAKEN    2048U // events that a round takes
 #define MAX_FED      32U   // sources that get feedback at once: a DIN cable carries 20 in 20 ms

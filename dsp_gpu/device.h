@@ -104,8 +104,8 @@ NODISCARD Status device_kernel(Device* device, const char* file, const char* ent
                                Error* error);
 void device_kernels_free(Device* device);
 
-/// For nodes of an effect that together have all sizes of its kernel with blocks of that length,
-/// call each(context, fx, shape).
+/// Call each(context, fx, shape) for some nodes of an effect that together use all sizes of its
+/// kernel with blocks of this length.
 typedef void DeviceShapeFn(void* context, const FxInfo* fx, const FxKernelShape* shape);
 void device_list_shapes(const FxInfo* fx, double rate_hz, uint32_t block_frames,
                         DeviceShapeFn* each, void* context);
@@ -130,7 +130,8 @@ NODISCARD Status device_host_take(Device* device, size_t n_bytes, GpuHostMemory*
 void device_buffer_give(Device* device, size_t n_bytes, GpuBuffer* buffer);
 void device_host_give(Device* device, size_t n_bytes, GpuHostMemory* host);
 void device_spares_free(Device* device);
-/// Have memory for the stages of two more plans, each of up to 256 KiB a buffer. [main or builder]
+/// Allocate memory for the stages of two plans, up to 256 KiB a buffer, unless there is enough.
+/// [main or builder]
 NODISCARD Status device_spares_reserve(Device* device, Error* error);
 
 // device_memory.c, as in Backend
@@ -140,7 +141,7 @@ Status device_lines_new(const Backend* self, uint32_t n_lines, uint32_t n_frames
                         DeviceMemory** memory, Error* error);
 void device_memory_free(DeviceMemory* memory);
 void device_memory_reset(DeviceMemory* memory);
-/// Have at least one chunk. [main or builder]
+/// Allocate a chunk if there is none. [main or builder]
 NODISCARD Status device_chunk_reserve(Device* device, Error* error);
 /// Free all chunks.
 void device_chunks_free(Device* device);

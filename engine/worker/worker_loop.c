@@ -31,11 +31,10 @@ typedef struct WorkerLoop {
   FxFiles opened;
   WireMessage config; ///< `opened` borrows its rack
   Worker* worker;
-  Ring* ring;      ///< NULL while disarmed
-  bool has_failed; ///< FAILED was sent
-  pthread_mutex_t
-      status_lock;   ///< Held from reading the status or the placements until they are sent
-  WorkerStatus sent; ///< The last STATUS
+  Ring* ring;                  ///< NULL while disarmed
+  bool has_failed;             ///< FAILED was sent
+  pthread_mutex_t status_lock; ///< Held from reading status or placements until they are sent
+  WorkerStatus sent;           ///< The last STATUS
   uint64_t next_status_ns;
   uint64_t next_placements_ns;
 

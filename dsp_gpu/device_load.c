@@ -63,32 +63,22 @@ show_node(const Walk* const walk, const NodeKind kind, const FxFile* const file,
   walk->each(walk->context, fx, &kernel);
 }
 
-static bool
-has_file(const FxInfo* const fx)
-{
-  bool found = false;
-  for (uint32_t p = 0; p < fx->n_params; ++p) {
-    found = found || fx->params[p].kind == PARAM_FILE;
-  }
-  return found;
-}
-
 void
 device_list_shapes(const FxInfo* const fx, const double rate_hz, const uint32_t block_frames,
                    DeviceShapeFn* const each, void* const context)
 {
   static const uint32_t widths[] = { 1, 2, FX_MAX_CHANNELS };
   const Walk walk = { rate_hz, block_frames, fx, each, context };
-  float* const response = has_file(fx) ? calloc(N_RESPONSE_FRAMES, sizeof(float)) : NULL;
+  if (!fx->kernel || fx->n_params > MOST_PARAMS) {
+    return;
+  }
+  const bool has_file = fx_file_param(fx) >= 0;
+  float* const response = has_file ? calloc(N_RESPONSE_FRAMES, sizeof(float)) : NULL;
   const FxFile files[] = { { "short", 1, SHORT_FRAMES, response, true, 0 },
                            { "long", 1, N_RESPONSE_FRAMES, response, true, 0 } };
   if (response) {
     response[0] = 1.0F;
     response[N_RESPONSE_FRAMES - 1U] = 0.5F;
-  }
-  if (!fx->kernel || fx->n_params > MOST_PARAMS) {
-    free(response);
-    return;
   }
   for (uint32_t w = 0; w < ARRAY_LEN(widths); ++w) {
     for (NodeKind kind = NODE_INITIAL; kind < N_NODE_KINDS; ++kind) {

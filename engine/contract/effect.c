@@ -85,6 +85,17 @@ fx_param_find(const FxInfo* const fx, const char* const id)
   return -1;
 }
 
+int
+fx_file_param(const FxInfo* const fx)
+{
+  for (uint32_t p = 0; p < fx->n_params; ++p) {
+    if (fx->params[p].kind == PARAM_FILE) {
+      return (int)p;
+    }
+  }
+  return -1;
+}
+
 double
 fx_choice_number(const FxParam* const param, const uint32_t choice)
 {

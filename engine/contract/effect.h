@@ -574,6 +574,9 @@ REALTIME uint32_t fx_side_channels(const FxInfo* fx, const FxShape* shape, uint3
 /// Index of a parameter, or -1. [any]
 int fx_param_find(const FxInfo* fx, const char* id);
 
+/// Index of the first parameter of kind PARAM_FILE, or -1. [any]
+int fx_file_param(const FxInfo* fx);
+
 /// The number of a choice. [any]
 REALTIME double fx_choice_number(const FxParam* param, uint32_t choice);
 

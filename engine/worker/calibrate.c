@@ -57,17 +57,6 @@ typedef struct Trial {
 
 // ---- racks ----
 
-static int
-file_param(const FxInfo* const fx)
-{
-  for (uint32_t p = 0; fx && p < fx->n_params; ++p) {
-    if (fx->params[p].kind == PARAM_FILE) {
-      return (int)p;
-    }
-  }
-  return -1;
-}
-
 static void
 write_rack(const Trial* const trial, char text[TEXT_BYTES])
 {
@@ -78,7 +67,7 @@ write_rack(const Trial* const trial, char text[TEXT_BYTES])
     at += (size_t)snprintf(text + at, TEXT_BYTES - at, "add n%u %s", n, trial->fx->name);
     if (trial->has_file) {
       at += (size_t)snprintf(text + at, TEXT_BYTES - at, " %s=noise",
-                             trial->fx->params[file_param(trial->fx)].id);
+                             trial->fx->params[fx_file_param(trial->fx)].id);
     }
     at += (size_t)snprintf(text + at, TEXT_BYTES - at,
                            "\nconnect in:%u-%u n%u\nconnect n%u out:%u-%u\n", first,
@@ -336,7 +325,7 @@ fit_effect(const Side* const side, const FxInfo* const fx, PlacementCost* const 
            Error* const error)
 {
   // Noise can stand in for an impulse response, but not for other files (a matrix).
-  const bool may_have_file = file_param(fx) >= 0;
+  const bool may_have_file = fx && fx_file_param(fx) >= 0;
   if (may_have_file && !fit_sizes(side, fx, true, cost, error)) {
     return fit_taps(side, fx, cost, error);
   }

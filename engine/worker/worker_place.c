@@ -39,16 +39,6 @@ effect_index(const FxInfo* const fx)
   return index;
 }
 
-static bool
-takes_file(const FxInfo* const fx)
-{
-  bool takes = false;
-  for (uint32_t p = 0; p < fx->n_params; ++p) {
-    takes = takes || fx->params[p].kind == PARAM_FILE;
-  }
-  return takes;
-}
-
 /// Describe the living nodes of a plan for the model.
 static void
 describe(const PlanRequest* const request, const Plan* const plan, PlacementNode* const nodes)
@@ -61,7 +51,7 @@ describe(const PlanRequest* const request, const Plan* const plan, PlacementNode
           node->fx->origin || node->is_quarantined ? PLACEMENT_PLUGIN : effect_index(node->fx),
       .rank = plan->nodes[n].rank,
       .n_channels = node->n_in > node->n_out ? node->n_in : node->n_out,
-      .n_taps = takes_file(node->fx) ? node->shape.tail_frames : 0U, // the response's length
+      .n_taps = fx_file_param(node->fx) >= 0 ? node->shape.tail_frames : 0U, // of the response
       .is_free = leaves_choice && node->fx->kernel,
       .side = side_of(node->backend),
       .measured_ns = atomic_load(&node->block_ns),

@@ -315,10 +315,7 @@ has_played_every_effect(const Edits* const edits)
   const FxInfo* const* const table = fx_table(&n_effects);
   ck_assert_uint_le(n_effects, MOST_EFFECTS);
   for (uint32_t e = 0; e < n_effects; ++e) {
-    bool takes_files = false;
-    for (uint32_t p = 0; p < table[e]->n_params; ++p) {
-      takes_files |= table[e]->params[p].kind == PARAM_FILE;
-    }
+    const bool takes_files = fx_file_param(table[e]) >= 0;
     if (edits->played[e] == table[e]->offline_only || edits->files[e] != takes_files) {
       return false;
     }
